@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::crashed_tasks::scan;
 use crate::crashed_tasks::scan::TaskIterationTotals;
 use crate::crashed_tasks::verified;
+use crate::tasks::usage;
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::{AgentId, TaskId, Token};
@@ -128,7 +129,9 @@ pub fn look(ctx: &Context, agent: &Agent, asked: RecoveryRequest<'_>) -> Result<
             // What a human decides is for what was cut off.
             DecisionAuthority::Rules | DecisionAuthority::Human(_) => CrashedTaskFate::Resumed,
         };
-        let orphan = orphan(ctx, &agent.id, work, (reason.to_owned(), ctx.state().reports(&work.task)));
+        let heard = work.stage.token().map(|token| heard(ctx, &agent.id, work, token)).transpose()?;
+        let reports = heard.as_ref().map(|heard| &heard.reports).or_else(|| ctx.state().reports(&work.task));
+        let orphan = orphan(ctx, &agent.id, work, (reason.to_owned(), reports));
         Ok(Some(OrphanFindings { orphan: OrphanTask { rests, ..orphan }, becomes, piece: None, stopped: None }))
     };
     let token = match &work.stage {
@@ -219,6 +222,10 @@ fn cut_off(
         DecisionAuthority::Rules => (by_rules.0, by_rules.1, by_rules.2, None),
         DecisionAuthority::Left => (by_rules.0, CrashedTaskFate::Left, by_rules.2, None),
     };
+    let goes_on = matches!(decision.action, CrashAction::ContinueTask | CrashAction::RestartTask);
+    let task = ctx.state().restorable.tasks.get(&work.task).filter(|_| goes_on);
+    let waits = task.and_then(|task| usage::waits_when_cut_off(ctx, (agent, task), saved_at));
+    let then = waits.map_or_else(String::new, |waits| format!("; then it {waits}"));
     let why = match back_from(facts.place) {
         None => why.to_owned(),
         Some(from) => format!("{why}; the folder of its workspace is gone, and is made again {from}"),
@@ -226,10 +233,10 @@ fn cut_off(
     let reason = match (becomes, asks) {
         (CrashedTaskFate::Failed, _) => format!("{why}, and it has crashed too often"),
         (CrashedTaskFate::Resumed | CrashedTaskFate::Reset | CrashedTaskFate::Left, true) => {
-            format!("{why}; recovery.evaluator decides; by the rules: {}", in_words(&decision, facts.changed))
+            format!("{why}; recovery.evaluator decides; by the rules: {}{then}", in_words(&decision, facts.changed))
         }
         (CrashedTaskFate::Resumed | CrashedTaskFate::Reset | CrashedTaskFate::Left, false) => {
-            format!("{why}; {}", in_words(&decision, facts.changed))
+            format!("{why}; {}{then}", in_words(&decision, facts.changed))
         }
     };
     let reported = heard.reports.recorded_at;

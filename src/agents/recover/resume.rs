@@ -9,7 +9,7 @@ use super::survey::{self, OrphanTask, RecoverySurvey};
 use crate::revert_task;
 use crate::supervise::notice::{SessionNotice, SessionWatcher};
 use crate::supervise::{CrashTaskDecisions, SupervisorOptions};
-use crate::tasks::edit;
+use crate::tasks::{edit, seen_state, usage};
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::{GateId, TaskId};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
@@ -19,6 +19,7 @@ use axiom_model::state::current_state::State;
 use axiom_model::state::event::{Event, EventAuthor};
 use axiom_model::work::gates::gate::{Gate, GateDecision};
 use axiom_model::work::iteration::ReviewCause;
+use axiom_model::work::money::budget::RunningIterationUsage;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::CheckpointRequest;
@@ -127,15 +128,16 @@ fn gate_of(state: &State, task: &TaskId) -> Option<GateId> {
 pub fn look_and_plan(ctx: &mut Context, wanted: &RecoverySelection) -> Result<(RecoverySurvey, TaskRecoveryPlan)> {
     let mut view = survey::look_with(ctx, wanted)?;
     let plan = plan(ctx, &view, wanted)?;
-    view.earlier = earlier(ctx.state(), &plan, wanted)?;
+    view.earlier = earlier(ctx, &plan, wanted)?;
     if let Some(only) = &wanted.only {
-        view.keep_only(ctx.state(), &tasks_of(ctx.state(), only)?);
+        view.keep_only(seen_state::with_what_was_said(ctx)?.as_ref(), &tasks_of(ctx.state(), only)?);
     }
     Ok((view, plan))
 }
 
 /// What becomes of the tasks that were taken up before; where nobody asked for anything, those are named that failed by crashes.
-fn earlier(state: &State, plan: &TaskRecoveryPlan, wanted: &RecoverySelection) -> Result<Vec<EarlierRecoveredTask>> {
+fn earlier(ctx: &Context, plan: &TaskRecoveryPlan, wanted: &RecoverySelection) -> Result<Vec<EarlierRecoveredTask>> {
+    let state = ctx.state();
     let Some(action) = wanted.action else {
         let chosen = wanted.only.as_ref().map(|ids| tasks_of(state, ids)).transpose()?;
         let is_meant = |case: &&Task| case.status == TaskStatus::Failed && state.is_interrupted(&case.id);
@@ -152,18 +154,23 @@ fn earlier(state: &State, plan: &TaskRecoveryPlan, wanted: &RecoverySelection) -
     let one = |task: &TaskId| EarlierRecoveredTask {
         task_id: task.clone(),
         decision: Some(action),
-        what: would_become(state, task, action),
+        what: would_become(ctx, task, action),
     };
     Ok(plan.before.iter().map(one).collect())
 }
 
 /// What [`take_up_again`] makes of a task, in words.
-fn would_become(state: &State, task: &TaskId, action: CrashAction) -> String {
+fn would_become(ctx: &Context, task: &TaskId, action: CrashAction) -> String {
+    let state = ctx.state();
     let has_workspace = state.restorable.workspaces.contains_key(task);
     match (action, has_workspace) {
         (CrashAction::RestartTask, true) => "begins anew; what is there is kept aside".to_owned(),
         (CrashAction::RestartTask, false) => "begins anew".to_owned(),
-        (CrashAction::ContinueTask | CrashAction::NextTask | CrashAction::HumanReview, _) => "goes on".to_owned(),
+        (CrashAction::ContinueTask | CrashAction::NextTask | CrashAction::HumanReview, _) => {
+            let case = state.restorable.tasks.get(task);
+            let waits = case.and_then(|case| usage::waits_for_budget(ctx, case, RunningIterationUsage::default()));
+            waits.unwrap_or_else(|| "goes on".to_owned())
+        }
     }
 }
 
@@ -180,7 +187,7 @@ fn run(
     survey::recover(ctx, SupervisorOptions { after_crash, ..SupervisorOptions::attending() }, watcher)?;
     let mut done: Vec<RecoveredTask> = Vec::new();
     for orphan in plan.now {
-        let what = became(ctx.state(), &orphan)?;
+        let what = became(ctx, &orphan)?;
         let begins_anew = orphan.decision == Some(CrashAction::RestartTask);
         let progress = orphan.progress.map(|percent| if begins_anew { 0 } else { percent });
         done.push(RecoveredTask { task_id: orphan.task_id, what, progress });
@@ -211,14 +218,20 @@ pub fn run_and_look(
 }
 
 /// What became of a task, in words.
-fn became(state: &State, orphan: &OrphanTask) -> Result<String> {
+fn became(ctx: &Context, orphan: &OrphanTask) -> Result<String> {
+    let state = ctx.state();
     if orphan.decision.is_none() {
         return Ok("is taken up".to_owned());
     }
     let recovery = state.record.tasks.get(&orphan.task_id).and_then(|record| record.recovery.as_ref());
     let decision = recovery.map(|recovery| &recovery.decision);
-    if state.task(&orphan.task_id)?.status == TaskStatus::Failed {
+    let task = state.task(&orphan.task_id)?;
+    if task.status == TaskStatus::Failed {
         return Ok("failed: it has crashed too often".to_owned());
+    }
+    let waits = usage::waits_for_budget(ctx, task, RunningIterationUsage::default());
+    if let Some(waits) = waits.filter(|_| task.status == TaskStatus::Pending) {
+        return Ok(format!("{waits}; git axiom gate list"));
     }
     Ok(match decision.map(|decision| decision.action) {
         Some(CrashAction::ContinueTask) => {
@@ -254,7 +267,7 @@ fn take_up_again(ctx: &mut Context, task: &TaskId, action: CrashAction) -> Resul
         ctx.append(Event::GateDecided { id, decision: GateDecision::Approved, complete: None })?;
     }
     if action != CrashAction::RestartTask || !ctx.state().restorable.workspaces.contains_key(task) {
-        return Ok(would_become(ctx.state(), task, action));
+        return Ok(would_become(ctx, task, action));
     }
     let undo = revert_task::put_aside(ctx, task)?;
     Ok(format!("begins anew; git axiom undo {undo} brings back what was there"))

@@ -19,6 +19,7 @@ use crate::repair::lost_files::LostFiles;
 use crate::supervise;
 use crate::supervise::notice::SessionWatcher;
 use crate::supervise::{AttendRequest, SupervisorOptions};
+use crate::tasks::seen_state;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::own_process::threads;
 use axiom_base::{env, files};
@@ -193,7 +194,7 @@ fn look_for_tasks(ctx: &Context, wanted: &RecoverySelection, view: &mut Recovery
         }
     }
     view.crash = estimate::crash(&pieces, env::now());
-    view.groups = interrupted_groups::groups_of(ctx.state(), &view.all_cut_off());
+    view.groups = interrupted_groups::groups_of(seen_state::with_what_was_said(ctx)?.as_ref(), &view.all_cut_off());
     Ok(stopped)
 }
 

@@ -29,7 +29,8 @@ pub fn find(ctx: &Context) -> Result<Vec<String>> {
     let branches = merge::cleanup::to_delete(ctx)?;
     if branches > 0 {
         let words = count_of(branches, "branch of a merged task", "branches of merged tasks");
-        found.push(format!("{words}: deleted, since the target has the commits"));
+        let they_are = if branches == 1 { "it is" } else { "they are" };
+        found.push(format!("{words}: {they_are} deleted, since the target has the commits"));
     }
     let settled = revert_task::finished(ctx)?.into_iter();
     found.extend(settled.map(|path| format!("'{path}', whose conflict is settled: it goes to the trash")));
@@ -39,7 +40,8 @@ pub fn find(ctx: &Context) -> Result<Vec<String>> {
     found.extend(files.map(|path| format!("'{}', half of a file that was being written: it is removed", path.display())));
     let processes = processes(ctx)?;
     if processes > 0 {
-        found.push(format!("{} of a dead keeper: ended", count_of(processes, "process", "processes")));
+        let (words, they_are) = (count_of(processes, "process", "processes"), if processes == 1 { "it is" } else { "they are" });
+        found.push(format!("{words} of a dead keeper: {they_are} ended"));
     }
     found.extend(kept_hooks::left(ctx).iter().map(|run| format!("{}: that is recorded", run.summary())));
     Ok(found)

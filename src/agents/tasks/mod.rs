@@ -8,4 +8,5 @@ pub mod edit;
 pub mod import;
 pub mod in_editor;
 pub mod limits;
+pub mod seen_state;
 pub mod usage;

@@ -1,6 +1,8 @@
 //! How the limits of a task stand, with the iteration that runs for it: the one rule for the supervisor, which ends what has used up its
 //! budget, and for whoever shows it from the outside.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 
 use axiom_model::agent::adapter::AgentAdapter;
@@ -44,15 +46,7 @@ pub fn used_of(ctx: &Context, task: &Task, now: Timestamp) -> Vec<BudgetUsage> {
 pub(crate) fn seen(ctx: &Context, (agent, task): (&Agent, &Task), limits: BudgetLimits, now: Timestamp) -> RunningIterationUsage {
     let (Some(token), Some(work)) = (agent.token(), &agent.work) else { return RunningIterationUsage::default() };
     let run = ctx.layout().run_dir(&agent.id, token);
-    let millis = |since: Timestamp, until: Timestamp| u64::try_from(until.duration_since(since).as_millis()).unwrap_or(0);
-    let time_ms = match keeper_state(&run) {
-        Ok(KeeperState::Alive(record)) => millis(record.started_at, now),
-        Ok(KeeperState::Ended(exit)) => exit.millis(),
-        Ok(KeeperState::Dead(record) | KeeperState::Unproved(record)) => {
-            millis(record.started_at, lived_until(&run, record.started_at))
-        }
-        Ok(KeeperState::NotStarted | KeeperState::Starting) | Err(_) => 0,
-    };
+    let time_ms = ran(&run, now, None);
     let only_time = RunningIterationUsage { time_ms, ..RunningIterationUsage::default() };
     if limits.max_cost.is_none() && limits.max_tokens.is_none() {
         return only_time;
@@ -61,6 +55,39 @@ pub(crate) fn seen(ctx: &Context, (agent, task): (&Agent, &Task), limits: Budget
         (Ok(programs), Ok((told, _))) => counted(ctx.state(), (work, programs.of(task)), &told.usage, time_ms),
         (_, _) => only_time,
     }
+}
+
+/// How long the program of the run in this folder has run, in milliseconds; of one that was cut off, until its last sign of life at least.
+pub(crate) fn ran(run: &Path, now: Timestamp, sign: Option<Timestamp>) -> u64 {
+    let millis = |since: Timestamp, until: Timestamp| u64::try_from(until.duration_since(since).as_millis()).unwrap_or(0);
+    match keeper_state(run) {
+        Ok(KeeperState::Alive(record)) => millis(record.started_at, now),
+        Ok(KeeperState::Ended(exit)) => exit.millis(),
+        Ok(KeeperState::Dead(record) | KeeperState::Unproved(record)) => {
+            millis(record.started_at, lived_until(run, sign.unwrap_or(record.started_at)))
+        }
+        Ok(KeeperState::NotStarted | KeeperState::Starting) | Err(_) => 0,
+    }
+}
+
+/// The limits of a task that are reached, with what runs for it, as a session would find.
+pub(crate) fn reached(ctx: &Context, task: &Task, running: RunningIterationUsage) -> Vec<BudgetUsage> {
+    let limits = limits_of(task, ctx.config.budget.of_a_task());
+    if limits.is_empty() { Vec::new() } else { spent_on(ctx.state(), &task.id).with(running).reached(limits) }
+}
+
+/// What becomes of a task that could go on but for its budget, in words; `None` where some of it is left.
+pub(crate) fn waits_for_budget(ctx: &Context, task: &Task, running: RunningIterationUsage) -> Option<String> {
+    let reached: Vec<String> = reached(ctx, task, running).iter().map(BudgetUsage::in_words).collect();
+    (!reached.is_empty()).then(|| format!("waits for you at a gate: its budget is used up ({})", reached.join("; ")))
+}
+
+/// The same of the task of an agent whose iteration was cut off, and whose last sign of life was then.
+pub(crate) fn waits_when_cut_off(ctx: &Context, (agent, task): (&Agent, &Task), sign: Timestamp) -> Option<String> {
+    let limits = limits_of(task, ctx.config.budget.of_a_task());
+    let run = ctx.layout().run_dir(&agent.id, agent.token()?);
+    let seen = RunningIterationUsage { time_ms: ran(&run, sign, Some(sign)), ..seen(ctx, (agent, task), limits, sign) };
+    waits_for_budget(ctx, task, seen)
 }
 
 /// The tokens and the cost of all iterations that run, where a session with these limits counts them.

@@ -97,7 +97,7 @@ impl<'a> TaskGroupTree<'a> {
     pub(crate) fn facts(&self, task: &Task) -> TaskWorkFacts {
         match task.kind {
             TaskKind::Task => {
-                let facts = TaskWorkFacts::of_task(task, self.state.reports(&task.id), self.state.is_interrupted(&task.id));
+                let facts = TaskWorkFacts::of_task(task, self.state.reports(&task.id));
                 if self.is_cut_off(task) { facts.of_nobody() } else { facts }
             }
             TaskKind::Group | TaskKind::Goal => {

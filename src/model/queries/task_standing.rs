@@ -124,7 +124,7 @@ pub struct TaskWorkFacts {
     pub recorded_at: Option<Timestamp>,
     /// Whether an agent works on any of it.
     pub is_active: bool,
-    /// Whether a crash ended the last attempt of any of it.
+    /// Whether a crash cut any of it off, and nobody has recovered that yet.
     pub is_interrupted: bool,
     /// Whether any of it is done.
     pub has_done: bool,
@@ -134,13 +134,13 @@ pub struct TaskWorkFacts {
 
 impl TaskWorkFacts {
     /// Of a task.
-    pub(crate) fn of_task(task: &Task, reports: Option<&TaskReports>, interrupted: bool) -> Self {
+    pub(crate) fn of_task(task: &Task, reports: Option<&TaskReports>) -> Self {
         let sure = reports.and_then(TaskReports::confidence);
         Self {
             started_at: reports.and_then(|reports| reports.started_at),
             recorded_at: reports.and_then(|reports| reports.recorded_at),
             is_active: task.status == TaskStatus::Active,
-            is_interrupted: interrupted && task.status == TaskStatus::Pending,
+            is_interrupted: false,
             has_done: task.status == TaskStatus::Done,
             confidence: (sure.unwrap_or(0.0), u32::from(sure.is_some())),
         }
@@ -376,7 +376,7 @@ mod tests {
         let mut state = group(&[Pending]);
         state.record.tasks.insert(id("a"), TaskRecord { interrupted: true, ..TaskRecord::default() });
         report(&mut state, "a", 80, 5, None);
-        assert_eq!(shown(&state), DisplayedTaskStatus::Interrupted);
+        assert_eq!(shown(&state), DisplayedTaskStatus::InProgress, "it was recovered");
         assert_eq!(TaskGroupTree::of(&state).progress(&state.restorable.tasks[&id("g")]), 80, "its work is there");
         let mut state = group(&[Pending]);
         state.restorable.tasks.insert(id("x"), task("x", TaskKind::Task, None, Pending));

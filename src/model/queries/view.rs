@@ -9,7 +9,7 @@ use crate::state::current_state::State;
 use crate::work::gates::gate::{Gate, to_settle_first};
 use crate::work::tasks::task::{Task, TaskKind, TaskStatus};
 
-/// The displayed status: the stored one, except for pending tasks that cannot start or that a crash interrupted.
+/// The displayed status: the stored one, except for pending tasks that cannot start, and active ones that a crash cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DisplayedTaskStatus {
@@ -17,7 +17,7 @@ pub enum DisplayedTaskStatus {
     Pending,
     /// Pending, and its dependencies are not merged yet.
     Waiting,
-    /// Pending, and its last attempt was ended by a crash; or a crash ended the agent that works on it, and nobody has recovered that yet.
+    /// A crash ended the agent that works on it, and nobody has recovered that yet.
     Interrupted,
     /// An agent works on it.
     Active,
@@ -83,7 +83,6 @@ impl DisplayedTaskStatus {
     fn of_task<'a>(groups: &TaskGroupTree<'a>, task: &'a Task) -> Self {
         match task.status {
             TaskStatus::Pending if !groups.dependencies_met(task) => Self::Waiting,
-            TaskStatus::Pending if groups.state().is_interrupted(&task.id) => Self::Interrupted,
             TaskStatus::Pending => Self::Pending,
             TaskStatus::Active if groups.is_cut_off(task) => Self::Interrupted,
             TaskStatus::Active => Self::Active,

@@ -4,6 +4,7 @@
 //! where the kernel holds a process, at most for half a minute. That is rare.
 
 use crate::client::state::is_kept;
+use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -63,8 +64,7 @@ pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversOutcome> {
     if files::is_locked(&record.dir.join(spec::KEEPER_LOCK))? {
         return Err(Error::new(Code::KeeperFailed, format!("the keeper of {} still lives", record.agent)));
     }
-    let marker = format!("AXIOM_TOKEN={}", record.token).into_bytes();
-    let noted = noted(record)?;
+    let (marker, noted) = (marker(record), noted(record)?);
     let done = end_all(&|table| find(table, &marker, &noted));
     // Only scratch files: a failure, such as a mount in it, must not stop the task.
     if let Err(error) = files::remove_scratch(&record.runtime) {
@@ -183,16 +183,21 @@ fn end_all(find: &dyn Fn(&ProcessTable) -> Vec<ProcessEntry>) -> LeftoversOutcom
     done
 }
 
-/// How many processes that these dead keepers noted are still alive. Ends none.
+/// How many processes of these dead keepers are still alive: those that [`end_leftovers`] would end. Ends none.
 pub fn count_left(records: &[KeeperRecord]) -> Result<usize> {
-    let mut ids = Vec::new();
-    for record in records {
-        ids.extend(noted(record)?);
-    }
-    if ids.is_empty() {
+    if records.is_empty() {
         return Ok(0);
     }
-    Ok(ProcessTable::read().all().iter().filter(|process| ids.contains(&process.id) && !process.is_gone()).count())
+    let (table, mut left) = (ProcessTable::read(), HashSet::new());
+    for record in records {
+        let found = find(&table, &marker(record), &noted(record)?);
+        left.extend(found.iter().map(|process| process.id.pid));
+    }
+    Ok(left.len())
+}
+
+fn marker(record: &KeeperRecord) -> Vec<u8> {
+    format!("AXIOM_TOKEN={}", record.token).into_bytes()
 }
 
 /// The keeper's list of descendants. Process ids from before a restart of the machine are not valid.

@@ -15,7 +15,6 @@ use axiom_model::state::event::Event;
 use axiom_model::work::agent::AgentWork;
 use axiom_model::work::iteration::ReviewCause;
 use axiom_model::work::iteration_marker::IterationRecordState;
-use axiom_model::work::tasks::task::TaskStatus;
 
 impl SessionCore<'_> {
     /// Says once, in numbers, what became of the tasks that the crash before this session cut off.
@@ -63,7 +62,7 @@ impl SessionCore<'_> {
             // Its state says now that it is complete: verification follows.
             CrashAction::NextTask => {}
             CrashAction::ContinueTask | CrashAction::RestartTask => {
-                self.release(agent, TaskStatus::Pending, &format!("its keeper died: {decision}"), true)?;
+                self.release_cut_off(agent, &work.task, &format!("its keeper died: {decision}"))?;
                 put_aside_now(&mut self.desk, &work.task);
             }
             CrashAction::HumanReview => self.review_agent(agent, ReviewCause::Recovery, &decision.reasoning)?,

@@ -3,7 +3,7 @@
 use crate::supervise::core::desk::SessionDesk;
 use crate::supervise::setup::SessionSetup;
 use crate::tasks::limits;
-use crate::tasks::usage::{limits_of, spent_on};
+use crate::tasks::usage::{limits_of, reached};
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
@@ -15,8 +15,7 @@ use axiom_safety::context::handle::Context;
 /// The limits of a task that are reached, with what runs for it.
 pub(crate) fn limits_reached(ctx: &Context, task: &TaskId, running: RunningIterationUsage) -> Vec<BudgetUsage> {
     let Some(case) = ctx.state().restorable.tasks.get(task) else { return Vec::new() };
-    let limits = limits_of(case, ctx.config.budget.of_a_task());
-    if limits.is_empty() { Vec::new() } else { spent_on(ctx.state(), task).with(running).reached(limits) }
+    reached(ctx, case, running)
 }
 
 /// Whether a task may not be claimed because nothing of its budget is left.

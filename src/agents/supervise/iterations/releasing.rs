@@ -73,6 +73,12 @@ impl SessionCore<'_> {
         self.release_with(agent, status, reason, ReleaseCounts::of(retry, None, None))
     }
 
+    /// Releases a task that a crash cut off and that goes on or begins anew; where nothing of its budget is left, a human is asked first.
+    pub(crate) fn release_cut_off(&mut self, agent: &AgentId, task: &TaskId, reason: &str) -> Result<()> {
+        let gate = budget_gate(self.desk.ctx, task)?;
+        self.release_with(agent, TaskStatus::Pending, reason, ReleaseCounts::of(true, None, gate))
+    }
+
     /// Releases the agent's task, which it takes up again anew: no human is asked once more.
     pub(crate) fn release_to_begin_anew(&mut self, agent: &AgentId, task: &TaskId, reason: &str) -> Result<()> {
         let counts = ReleaseCounts::of(false, None, Gate::going_on(task, env::now()));

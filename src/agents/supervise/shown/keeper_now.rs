@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
 use axiom_model::work::agent::{Agent, IterationStage};
+use axiom_process::client::leftovers;
 use axiom_process::client::proof_of_life::lived_until;
 use axiom_process::{KeeperState, keeper_state};
 use axiom_safety::context::handle::Context;
@@ -21,6 +22,8 @@ pub(crate) enum KeeperObservation {
     Works,
     /// It has recorded the end of its program.
     Ended,
+    /// It has died, and the program that it owned still runs: it writes, and nobody looks after it.
+    Orphaned,
     /// It has died: no process works on the task until a supervisor handles it.
     Dead,
 }
@@ -34,10 +37,13 @@ pub fn cut_off(ctx: &Context) -> Result<HashSet<TaskId>> {
     Ok(dead.filter_map(|agent| agent.work.as_ref()).map(|work| work.task.clone()).collect())
 }
 
-/// Until when an agent worked after which no supervisor looks, and whose last sign of life was then; `None` where it still works. Of
-/// what ended without a record it is the least.
-pub(crate) fn worked_until(ctx: &Context, agent: &Agent, sign: Timestamp) -> Option<Timestamp> {
+/// Until when an agent worked after which no supervisor looks, of whose keeper this was seen, and whose last sign of life was then;
+/// `None` where it still works. Of what ended without a record it is the least.
+pub(crate) fn worked_until(ctx: &Context, agent: &Agent, seen: KeeperObservation, sign: Timestamp) -> Option<Timestamp> {
     let Some(token) = agent.token() else { return Some(sign) };
+    if seen == KeeperObservation::Orphaned {
+        return None;
+    }
     let run = ctx.layout().run_dir(&agent.id, token);
     match keeper_state(&run) {
         Ok(KeeperState::Ended(exit)) => Some(exit.ended_at),
@@ -51,7 +57,7 @@ impl KeeperObservation {
     /// started when its supervisor died is not started any more.
     pub(crate) fn leaves(self, agent: &Agent) -> bool {
         match (self, agent.work.as_ref().map(|work| &work.stage)) {
-            (Self::Dead, _) => true,
+            (Self::Dead | Self::Orphaned, _) => true,
             (
                 Self::NotStarted,
                 Some(IterationStage::Intended { .. } | IterationStage::Running { .. } | IterationStage::Between { last: None }),
@@ -67,6 +73,12 @@ impl KeeperObservation {
             Ok(KeeperState::NotStarted) => Self::NotStarted,
             Ok(KeeperState::Starting | KeeperState::Alive(_)) => Self::Works,
             Ok(KeeperState::Ended(_)) => Self::Ended,
+            // What cannot be looked at is taken for nothing.
+            Ok(KeeperState::Dead(ref record))
+                if leftovers::count_left(std::slice::from_ref(record)).is_ok_and(|left| left > 0) =>
+            {
+                Self::Orphaned
+            }
             Ok(KeeperState::Dead(_) | KeeperState::Unproved(_)) | Err(_) => Self::Dead,
         }
     }

@@ -6,14 +6,14 @@ mod live_processes;
 mod view;
 
 use agent_view::{planner_view, whole_seconds};
-use documents::{DEAD, ENDED, VERIFYING};
+use documents::{DEAD, ENDED, ORPHANED, VERIFYING};
 use jiff::Timestamp;
 use live_processes::{alive, with_what_is_seen};
 
 use super::doing;
 use super::keeper_now::{KeeperObservation, worked_until};
 use crate::revert_task::settling;
-use crate::tasks::usage;
+use crate::tasks::{seen_state, usage};
 use axiom_base::error::Result;
 use axiom_model::queries::gate_line::OpenGateJson;
 use axiom_model::queries::project::LiveSessionStatus;
@@ -35,7 +35,8 @@ pub use view::view;
 /// The status, from the state when it was last read. `now` is for durations.
 pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
     let who = alive(ctx)?;
-    let mut status = StatusDocument { settling: settling(ctx)?, ..view(ctx.state(), &who, now) };
+    let said = seen_state::with_what_was_said(ctx)?;
+    let mut status = StatusDocument { settling: settling(ctx)?, ..view(&said, &who, now) };
     status.recovery = with_what_is_seen(ctx, status.recovery)?;
     status.attached = attached(ctx);
     let gates = status.gates.iter_mut().chain(&mut status.decided);
@@ -65,6 +66,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
         let seen = KeeperObservation::of(ctx, agent);
         match (seen, status.attended) {
+            (KeeperObservation::Orphaned, _) => view.state = ORPHANED,
             (KeeperObservation::Dead, true) => view.state = DEAD,
             (_, true) => {}
             // Nobody has seen its end yet.
@@ -84,7 +86,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         view.last_activity = view.last_activity.max(printed.as_ref().map(|printed| printed.at));
         view.last_line = printed.and_then(|printed| printed.line);
         if let Some(sign) = view.last_activity.filter(|_| !status.attended) {
-            view.worked_until = worked_until(ctx, agent, sign);
+            view.worked_until = worked_until(ctx, agent, seen, sign);
             view.duration = Some(whole_seconds(work.claimed_at, view.worked_until.unwrap_or(now)));
         }
     }

@@ -143,7 +143,8 @@ impl State {
         learnings::withdraw(&mut self.record.learnings, (agent, &task), before.seq);
     }
 
-    pub(super) fn signalled(&mut self, agent: &AgentId, token: &Token, signal: &AgentSignal, at: Timestamp) -> Result<()> {
+    /// Takes up a signal that an agent sent at this time.
+    pub fn signalled(&mut self, agent: &AgentId, token: &Token, signal: &AgentSignal, at: Timestamp) -> Result<()> {
         let work = self.work_with(agent, token)?;
         work.last_activity = at;
         work.signals += 1;

@@ -10,6 +10,8 @@ use crate::cli::styled::StyledText;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::look;
 use axiom_agents::supervise::keeper_now::cut_off;
+use axiom_agents::tasks::seen_state;
+use axiom_base::env;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::forms::natural;
 use axiom_model::queries::groups::TaskGroupTree;
@@ -19,8 +21,8 @@ use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 /// Arguments of `task list`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-'waiting' is pending, but what it comes after is not merged yet; 'interrupted' was ended by a
-crash. Archived tasks are listed with --all or --status archived; --json lists everything
+'waiting' is pending, but what it comes after is not merged yet; 'interrupted' was cut off by a
+crash, and is pending once that is recovered. Archived tasks are listed with --all or --status archived; --json lists everything
 unless --status is given.")]
 pub struct TaskListArgs {
     /// Only tasks of this status: pending, waiting, interrupted, active, done, blocked, failed or archived
@@ -55,7 +57,8 @@ pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     let words = args.status.iter().flat_map(|word| word.split(','));
     let wanted = words.map(wanted).collect::<Result<Vec<_>>>()?;
     let ctx = look(global, screen)?;
-    let state = ctx.state();
+    let seen = seen_state::with_what_runs(&ctx, env::now())?;
+    let state = &*seen;
     let every = args.all || screen.wants_json();
     let groups = TaskGroupTree::with_cut_off(state, cut_off(&ctx)?);
     let fits = |task: &&Task| {

@@ -16,11 +16,12 @@ use crate::wording::verify_steps::LoggedVerifyStep;
 use axiom_agents::crashed_tasks::earlier_attempts;
 use axiom_agents::merge::had_nothing;
 use axiom_agents::supervise::keeper_now::cut_off;
-use axiom_agents::tasks::usage;
+use axiom_agents::tasks::{seen_state, usage};
 use axiom_base::env;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::forms::natural;
 use axiom_model::base::ids::TaskId;
+use axiom_model::base::names::RefName;
 use axiom_model::prompt::context::RecoveryContext;
 use axiom_model::queries::groups::TaskGroupTree;
 use axiom_model::queries::needs;
@@ -63,16 +64,18 @@ struct TaskShowJson<'a> {
 pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let id = TaskId::new(args.id.as_str())?;
     let ctx = look(global, screen)?;
-    let state = ctx.state();
+    let seen = seen_state::with_what_runs(&ctx, env::now())?;
+    let state = &*seen;
     let task = state.task(&id)?;
     let body = task.body.as_ref().map(|text| task_texts::load(&ctx.repo, text)).transpose()?;
     let groups = TaskGroupTree::with_cut_off(state, cut_off(&ctx)?);
     let used = usage::used_of(&ctx, task, env::now());
     let workspace = state.restorable.workspaces.get(&id);
+    let branch = seen_state::branch_of(&ctx, &id)?;
     let answer = TaskShowJson {
         task: TaskJson::of(&groups, task),
         body: body.as_deref(),
-        branch: workspace.map(|workspace| workspace.branch.as_str()),
+        branch: branch.as_ref().map(|branch| branch.as_str()),
         workspace: workspace.map(|workspace| workspace.path.as_str()),
         reports: state.reports(&id).map(ReportedWork::of),
         verification: verify_steps::of(&ctx, task),
@@ -84,14 +87,16 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
         },
     };
     let has_nothing = || task.merged.as_ref().is_some_and(|merged| had_nothing(&ctx, &id, merged));
-    screen.answer(&answer, || in_words(&groups, task, has_nothing(), (&answer.verification, &used), body.as_deref()))?;
+    screen.answer(&answer, || {
+        in_words(&groups, task, (has_nothing(), branch.as_ref()), (&answer.verification, &used), body.as_deref())
+    })?;
     Ok(Exit::Done)
 }
 
 fn in_words<'a>(
     groups: &TaskGroupTree<'a>,
     task: &'a Task,
-    has_nothing: bool,
+    (has_nothing, branch): (bool, Option<&RefName>),
     (verification, used): (&[LoggedVerifyStep<'_>], &[BudgetUsage]),
     body: Option<&str>,
 ) -> StyledText {
@@ -131,8 +136,10 @@ fn in_words<'a>(
     if let Some(merged) = &task.merged {
         row("merged", merged_words(merged, has_nothing));
     }
+    if let Some(branch) = branch {
+        row("branch", branch.short().to_owned());
+    }
     if let Some(workspace) = state.restorable.workspaces.get(&task.id) {
-        row("branch", workspace.branch.short().to_owned());
         row("workspace", workspace.path.clone());
     }
     if let Some(record) = state.record.tasks.get(&task.id).filter(|record| record.iterations > 0 || record.retry_count > 0) {

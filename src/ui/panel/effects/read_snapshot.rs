@@ -11,6 +11,7 @@ use crate::panel::snapshot::{
 use crate::wording::checkpoints::size_text;
 use axiom_agents::supervise::status;
 use axiom_agents::supervise::status::{AgentStatusJson, StatusDocument};
+use axiom_agents::tasks::seen_state;
 use axiom_base::error::Result;
 use axiom_model::base::forms::natural;
 use axiom_model::base::ids::TaskId;
@@ -37,10 +38,12 @@ pub fn seen(ctx: &Context, now: Timestamp, before: Option<PanelSnapshot>, files:
     let report = status::status(ctx, now)?;
     let state = ctx.state();
     let (tasks, gates) = match before {
-        Some(PanelSnapshot { seq, tasks, waiting, .. }) if seq == state.seq && are_cut_off(&tasks, &report.cut_off()) => {
+        Some(PanelSnapshot { seq, tasks, waiting, .. })
+            if seq == state.seq && !says_more(ctx, &report) && are_cut_off(&tasks, &report.cut_off()) =>
+        {
             (tasks, waiting.into_iter().filter(|row| matches!(row.what, WaitingRowKind::Gate(_))).collect())
         }
-        Some(_) | None => (tasks(state, report.cut_off()), gates(state)),
+        Some(_) | None => (tasks(seen_state::with_what_was_said(ctx)?.as_ref(), report.cut_off()), gates(state)),
     };
     let waiting = recovery_and_trust::with_gates(&report.recovery, gates, files.why_not(ctx));
     let counts = counts(&report);
@@ -49,6 +52,11 @@ pub fn seen(ctx: &Context, now: Timestamp, before: Option<PanelSnapshot>, files:
     agents.extend(attached(ctx));
     let recovery = if report.recovery.needed { report.recovery.reasons.clone() } else { Vec::new() };
     Ok(PanelSnapshot { seq: state.seq, session: session(ctx, &report), agents, tasks, waiting, recovery, counts })
+}
+
+/// Whether agents may say something of which no event tells: nobody attends to them.
+fn says_more(ctx: &Context, report: &StatusDocument) -> bool {
+    !report.attended && ctx.state().busy_agents().any(|agent| agent.token().is_some())
 }
 
 /// Whether these and no others were seen to be cut off.

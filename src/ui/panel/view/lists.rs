@@ -94,7 +94,7 @@ fn state_tone(state: &str) -> TextTone {
     match state {
         "running" | "verifying" => TextTone::Good,
         "waiting" | "paused" | "held" | "stopping" => TextTone::Warn,
-        "dead" | "UNPROTECTED" => TextTone::Bad,
+        "dead" | "orphaned" | "UNPROTECTED" => TextTone::Bad,
         _ => TextTone::Dim,
     }
 }

@@ -61,7 +61,7 @@ pub struct StatusDocument {
 impl StatusDocument {
     /// The active tasks that a crash cut off and that nothing has recovered yet: nobody works on them, while the log still has them active.
     pub fn cut_off(&self) -> HashSet<TaskId> {
-        let dead = self.agents.iter().filter(|agent| agent.is_dead() && !self.attended);
+        let dead = self.agents.iter().filter(|agent| [DEAD, ORPHANED].contains(&agent.state) && !self.attended);
         dead.filter_map(|agent| TaskId::new(agent.task_id.as_deref()?).ok()).collect()
     }
 }
@@ -160,7 +160,7 @@ pub struct SupervisorStatusJson {
 pub struct AgentStatusJson {
     /// Its id.
     pub id: String,
-    /// idle, running, verifying, waiting, paused, held, stopping, ended or dead.
+    /// idle, running, verifying, waiting, paused, held, stopping, ended, orphaned or dead.
     pub state: &'static str,
     /// The task it works on.
     pub task_id: Option<String>,
@@ -218,12 +218,17 @@ pub struct AgentStatusJson {
 impl AgentStatusJson {
     /// Whether it is at work on a task, as far as is seen.
     pub fn works(&self) -> bool {
-        ["running", VERIFYING, "stopping"].contains(&self.state)
+        ["running", VERIFYING, "stopping", ORPHANED].contains(&self.state)
     }
 
     /// Whether it has work, and was not left with it: its program has not ended, or somebody goes on with what it did.
     pub fn is_there(&self) -> bool {
         self.task_id.is_some() && ![ENDED, DEAD].contains(&self.state)
+    }
+
+    /// Whether its program runs, and nobody looks after it.
+    pub fn is_orphaned(&self) -> bool {
+        self.state == ORPHANED
     }
 
     /// Whether a crash ended it, and nobody has seen to that yet.
@@ -238,7 +243,9 @@ pub(super) const ENDED: &str = "ended";
 /// The state of an agent whose work is verified.
 pub(super) const VERIFYING: &str = "verifying";
 
-/// The state of an agent whose keeper has died.
+/// The state of an agent whose keeper has died, and whose program still runs.
+pub(super) const ORPHANED: &str = "orphaned";
+/// The state of an agent whose keeper has died, and of which nothing runs.
 pub(super) const DEAD: &str = "dead";
 
 /// A task that is done and waits to be merged.

@@ -6,7 +6,6 @@ use crate::plan;
 use axiom_base::error::Result;
 use axiom_model::base::ids::AgentId;
 use axiom_model::state::current_state::State;
-use axiom_model::work::agent::Agent;
 use axiom_safety::beside_log::session_lock;
 use axiom_safety::context::handle::{Context, OpenOperationProgress};
 
@@ -19,8 +18,10 @@ pub struct LiveProcesses {
     pub session: bool,
     /// Whether a process carries out the open operation; true where none is open.
     pub operation: bool,
-    /// The agents whose work waits for a recovery.
+    /// The agents whose work waits for a recovery, and of which nothing runs.
     pub unattended: Vec<AgentId>,
+    /// Those whose programs still run although their keepers died.
+    pub orphaned: Vec<AgentId>,
 }
 
 /// Looks which of the processes in the state are running.
@@ -28,15 +29,17 @@ pub(super) fn alive(ctx: &Context) -> Result<LiveProcesses> {
     let supervisor = ctx.supervisor_alive()?;
     let session = supervisor && session_lock::is_of(ctx.layout(), ctx.state().record.session.as_ref())?;
     let operation = !matches!(ctx.open_operation()?, Some((_, OpenOperationProgress::Interrupted)));
-    let wants = |agent: &&Agent| {
-        agent
-            .work
-            .as_ref()
-            .is_some_and(|work| work.stage.wants_recovery(KeeperObservation::of(ctx, agent) == KeeperObservation::Works))
-    };
-    let unattended =
-        if supervisor { Vec::new() } else { ctx.state().busy_agents().filter(wants).map(|agent| agent.id.clone()).collect() };
-    Ok(LiveProcesses { supervisor, session, operation, unattended })
+    let (mut unattended, mut orphaned) = (Vec::new(), Vec::new());
+    for agent in ctx.state().busy_agents().filter(|_| !supervisor) {
+        let seen = KeeperObservation::of(ctx, agent);
+        let wants = agent.work.as_ref().is_some_and(|work| work.stage.wants_recovery(seen == KeeperObservation::Works));
+        if seen == KeeperObservation::Orphaned {
+            orphaned.push(agent.id.clone());
+        } else if wants {
+            unattended.push(agent.id.clone());
+        }
+    }
+    Ok(LiveProcesses { supervisor, session, operation, unattended, orphaned })
 }
 
 /// What is to be recovered now: what a crash left, and what is damaged.
@@ -83,9 +86,12 @@ pub(super) fn recovery(state: &State, who: &LiveProcesses) -> RecoveryNeedJson {
         if state.record.session.as_ref().is_some_and(|session| session.state.is_crash_without_supervisor()) {
             reasons.push("the last session ended unexpectedly".to_owned());
         }
-        let left: Vec<&str> = who.unattended.iter().map(AgentId::as_str).collect();
-        if !left.is_empty() {
-            reasons.push(format!("no supervisor attends to {}", left.join(", ")));
+        let named = |agents: &[AgentId]| agents.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ");
+        if !who.unattended.is_empty() {
+            reasons.push(format!("no supervisor attends to {}", named(&who.unattended)));
+        }
+        if !who.orphaned.is_empty() {
+            reasons.push(format!("nobody looks after the program of {}, which still runs", named(&who.orphaned)));
         }
     }
     RecoveryNeedJson { needed: !reasons.is_empty(), reasons }
