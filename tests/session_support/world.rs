@@ -259,6 +259,15 @@ impl World {
         });
     }
 
+    /// Kills the keepers alone: the programs go on.
+    pub fn keepers_die(&self) {
+        let keepers = || self.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid);
+        for pid in keepers() {
+            kill(pid);
+        }
+        wait_until("the keepers are dead", || keepers().next().is_none());
+    }
+
     /// Expects that all processes end within a short time: a keeper removes its temporary folder after its report.
     #[track_caller]
     pub fn no_process_is_left(&self) {

@@ -12,7 +12,7 @@ use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::checkpoint::local_refs::{STASH, is_held};
 use axiom_model::recovery::git_damage::GitDamage;
 
-use super::mend::ids;
+use super::mend::{ids, named_in_log};
 use super::worktrees::move_once;
 use crate::base::head::Head;
 use crate::index::file;
@@ -241,8 +241,7 @@ fn damage_of_logs(repo: &Repository, worktrees: &[Worktree], but: &BTreeSet<RefN
     let mut found = Vec::new();
     for (log, name, worktree) in logs.chain(of_heads).filter(|(_, name, _)| !but.contains(name)) {
         let Some(content) = files::read_optional(&log, LOG_LIMIT)? else { continue };
-        let named = content.split(|byte| *byte == b'\n').filter_map(ids).flat_map(|(old, new)| [old, new]);
-        let named: BTreeSet<Oid> = named.filter(|oid| oid.as_str().bytes().any(|byte| byte != b'0')).collect();
+        let named: BTreeSet<Oid> = named_in_log(&content).collect();
         if repo.objects().missing_below(&named.into_iter().collect::<Vec<_>>())?.is_some() {
             found.push(GitDamage::Log { name, worktree });
         }

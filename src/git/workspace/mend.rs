@@ -158,9 +158,7 @@ impl Workspaces<'_> {
     fn forget_lost(&self, log: &Path, base: Option<&Oid>) -> Result<Option<Oid>> {
         let Some(content) = files::read_optional(log, LOG_LIMIT)? else { return Ok(None) };
         let objects = self.repo.objects();
-        let named = content.split(|byte| *byte == b'\n').filter_map(ids).flat_map(|(old, new)| [old, new]);
-        let (held, mut lost): (BTreeSet<Oid>, BTreeSet<Oid>) =
-            named.filter(|oid| oid.as_str().bytes().any(|byte| byte != b'0')).partition(|oid| objects.holds(oid));
+        let (held, mut lost): (BTreeSet<Oid>, BTreeSet<Oid>) = named_in_log(&content).partition(|oid| objects.holds(oid));
         lost.extend(objects.broken_tips(&held.into_iter().collect::<Vec<_>>(), base)?);
         let is_there = |oid: &Oid| !lost.contains(oid);
         let lines = content.split_inclusive(|byte| *byte == b'\n');
@@ -228,6 +226,12 @@ pub(crate) fn symbolic(branch: &RefName) -> Vec<u8> {
 pub(super) fn ids(line: &[u8]) -> Option<(Oid, Oid)> {
     let mut words = std::str::from_utf8(line.get(..line.len().min(200))?).ok()?.split(' ');
     Some((Oid::new(words.next()?).ok()?, Oid::new(words.next()?).ok()?))
+}
+
+/// All that a log names.
+pub(super) fn named_in_log(log: &[u8]) -> impl Iterator<Item = Oid> {
+    let named = log.split(|byte| *byte == b'\n').filter_map(ids).flat_map(|(old, new)| [old, new]);
+    named.filter(|oid| oid.as_str().bytes().any(|byte| byte != b'0'))
 }
 
 fn mode_of(path: &Path) -> u32 {

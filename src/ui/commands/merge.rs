@@ -10,7 +10,7 @@ use super::{open_configured_for, purpose};
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::commands::grammar::arguments::GlobalArgs;
-use crate::wording::changes::{add_all, totals};
+use crate::wording::changes::{ComingFiles, add_all, totals};
 use crate::wording::counted_sections::CountedSections;
 use axiom_agents::merge::merge_verification::merge_verified;
 use axiom_agents::merge::preview::{MergePreview, MergePreviewOutcome, preview};
@@ -157,8 +157,8 @@ fn foretold(preview: &MergePreview, here: &Path) -> String {
     }
     let mut parts = CountedSections::below(&format!("Would merge '{task_id}' into {target} (at {commit})"));
     parts.add("command verifies the result first", "commands verify the result first", verify.clone());
-    add_all(&mut parts, changes, here);
-    parts.into_text() + &totals(changes)
+    add_all(&mut parts, changes, ComingFiles::New, here);
+    parts.into_text() + &totals(changes, ComingFiles::New)
 }
 
 fn refused(task: &TaskId, outcome: MergeOutcome) -> Error {

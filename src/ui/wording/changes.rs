@@ -18,13 +18,31 @@ use axiom_model::work::tasks::task::{TaskChangeSet, TaskFieldChange};
 use axiom_safety::operation::in_progress::GitOperationLine;
 use axiom_safety::operation::planned_changes::{AffectedFileLine, FileLossLine, PlannedChanges};
 
+/// What files are that are not there yet.
+#[derive(Debug, Clone, Copy)]
+pub enum ComingFiles {
+    /// They were there once.
+    Back,
+    /// They are new.
+    New,
+}
+
+impl ComingFiles {
+    fn way(self) -> &'static str {
+        match self {
+            Self::Back => "brought back",
+            Self::New => "added",
+        }
+    }
+}
+
 /// Adds all of it. `here` is the worktree from which paths are named.
-pub fn add_all(parts: &mut CountedSections, changes: &PlannedChanges, here: &Path) {
+pub fn add_all(parts: &mut CountedSections, changes: &PlannedChanges, coming: ComingFiles, here: &Path) {
     add_agents(parts, changes);
     add_heads(parts, changes);
     add_refs(parts, changes, &[], |_| true);
     add_state(parts, changes, here);
-    add_files(parts, changes, here);
+    add_files(parts, changes, coming, here);
 }
 
 /// Agents that are stopped.
@@ -117,7 +135,7 @@ fn task_line(edit: &TaskChangeSet) -> String {
 }
 
 /// Git's own operations, files, permissions and what is staged.
-pub fn add_files(parts: &mut CountedSections, changes: &PlannedChanges, here: &Path) {
+pub fn add_files(parts: &mut CountedSections, changes: &PlannedChanges, coming: ComingFiles, here: &Path) {
     parts.add("operation in progress", "operations in progress", changes.operations.iter().map(GitOperationLine::text).collect());
     let places = |uncommitted: bool, change: &dyn Fn(FileChange) -> bool| {
         let those = changes.files.iter().filter(|file| file.uncommitted == uncommitted && change(file.change));
@@ -128,7 +146,8 @@ pub fn add_files(parts: &mut CountedSections, changes: &PlannedChanges, here: &P
     let one = "file with uncommitted content changed";
     parts.add(one, "files with uncommitted content changed", places(true, &|change| stays(change) || added(change)));
     parts.add("file with uncommitted content deleted", "files with uncommitted content deleted", places(true, &deleted));
-    parts.add("file brought back", "files brought back", places(false, &added));
+    let way = coming.way();
+    parts.add(&format!("file {way}"), &format!("files {way}"), places(false, &added));
     parts.add("file changed", "files changed", places(false, &stays));
     parts.add("file deleted", "files deleted", places(false, &deleted));
     let places = |files: &[FileLossLine]| files.iter().map(|file| file.place_from(here)).collect::<Vec<_>>();
@@ -139,11 +158,11 @@ pub fn add_files(parts: &mut CountedSections, changes: &PlannedChanges, here: &P
 }
 
 /// How many files change in which way, in one line, where the lists do not say it at a glance. It stands below them, above the question.
-pub fn totals(changes: &PlannedChanges) -> String {
+pub fn totals(changes: &PlannedChanges, coming: ComingFiles) -> String {
     let number = |of: &dyn Fn(FileChange) -> bool| changes.files.iter().filter(|file| of(file.change)).count();
     let back = number(&|change| change == FileChange::Added);
     let deleted = number(&|change| change == FileChange::Deleted);
-    let ways = [(back, "brought back"), (changes.files.len() - back - deleted, "changed"), (deleted, "deleted")];
+    let ways = [(back, coming.way()), (changes.files.len() - back - deleted, "changed"), (deleted, "deleted")];
     let ways: Vec<String> = ways.iter().filter(|(many, _)| *many > 0).map(|(many, way)| format!("{many} {way}")).collect();
     match changes.files.len() {
         all if ways.len() < 2 && all <= SHOWN => String::new(),

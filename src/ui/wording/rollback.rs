@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::changes;
-use super::changes::ref_name;
+use super::changes::{ComingFiles, ref_name};
 use super::checkpoints::only_text;
 use super::counted_sections::CountedSections;
 use crate::cli::visible::quoted;
@@ -43,11 +43,11 @@ pub fn people(preview: &RollbackPreview, goes: &str, here: &Path) -> String {
     changes::add_refs(&mut parts, changes, &preview.configs_left, wanted);
     add_refs_left(preview, &mut parts);
     changes::add_state(&mut parts, changes, here);
-    changes::add_files(&mut parts, changes, here);
+    changes::add_files(&mut parts, changes, ComingFiles::Back, here);
     add_files_left(preview, &mut parts, here);
     add_left_alone(preview, &mut parts);
     let nothing = if parts.is_empty() { "  no present content is lost\n" } else { "" };
-    format!("{}{nothing}{}", parts.into_text(), changes::totals(changes))
+    format!("{}{nothing}{}", parts.into_text(), changes::totals(changes, ComingFiles::Back))
 }
 
 /// The text where everything is as in the checkpoint already, with the things that are left alone.

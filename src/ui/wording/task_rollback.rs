@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::changes;
+use super::changes::ComingFiles;
 use super::counted_sections::{CountedSections, listed};
 use crate::cli::words;
 use axiom_agents::revert_task::TaskRollbackPreview;
@@ -30,8 +31,8 @@ pub fn people(preview: &TaskRollbackPreview, takes: &str, here: &Path) -> String
     changes::add_heads(&mut parts, &preview.changes);
     changes::add_refs(&mut parts, &preview.changes, &[], |_| true);
     changes::add_state(&mut parts, &preview.changes, here);
-    changes::add_files(&mut parts, &preview.changes, here);
-    parts.into_text() + &changes::totals(&preview.changes)
+    changes::add_files(&mut parts, &preview.changes, ComingFiles::Back, here);
+    parts.into_text() + &changes::totals(&preview.changes, ComingFiles::Back)
 }
 
 /// Why a task cannot be taken back, and what to do.

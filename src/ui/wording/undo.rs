@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::changes::{add_all, totals};
+use super::changes::{ComingFiles, add_all, totals};
 use super::counted_sections::CountedSections;
 use crate::cli::{visible, words};
 use axiom_base::error::{Code, Error};
@@ -180,7 +180,7 @@ fn which(chosen: &UndoTarget) -> String {
 
 fn changes(changes: &PlannedChanges, here: &Path) -> String {
     let mut parts = CountedSections::default();
-    add_all(&mut parts, changes, here);
+    add_all(&mut parts, changes, ComingFiles::Back, here);
     let nothing = if parts.is_empty() { "  nothing changes\n" } else { "" };
-    format!("{}{nothing}{}", parts.into_text(), totals(changes))
+    format!("{}{nothing}{}", parts.into_text(), totals(changes, ComingFiles::Back))
 }

@@ -36,6 +36,7 @@ mod looking;
 mod lost_files;
 mod merge_verify;
 mod old_logs;
+mod outlived;
 mod own_branches;
 mod pausing;
 mod prompts;

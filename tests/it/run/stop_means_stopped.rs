@@ -13,7 +13,7 @@ use git_axiom::safety::context::placement::VerbPurpose;
 use git_axiom::safety::opening;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::session_support::{Live, World, kill, several_at_a_time, wait_until};
+use crate::session_support::{Live, World, several_at_a_time, wait_until};
 
 /// A task that counts its beginnings, and ends once it is told to go.
 fn counted(world: &World, id: &str, more: &[&str]) {
@@ -297,9 +297,7 @@ fn a_program_whose_keeper_died_writes_into_nothing_that_goes_back() {
     world.wait_for_file("begun");
     wait_until("the iteration is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
     live.kill();
-    let keepers = || world.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid);
-    keepers().for_each(|pid| assert!(kill(pid)));
-    wait_until("the keeper is dead", || keepers().next().is_none());
+    world.keepers_die();
     assert!(!world.processes().is_empty(), "its program goes on");
     world.env.axiom(&["deinit", "--yes"]).fails_with(Code::Busy);
     world.env.axiom(&["rollback", "checkpoint", "before", "--no-stop", "--yes"]).fails_with(Code::Busy);

@@ -136,12 +136,9 @@ fn in_words<'a>(
     if let Some(merged) = &task.merged {
         row("merged", merged_words(merged, has_nothing));
     }
-    if let Some(branch) = branch {
-        row("branch", branch.short().to_owned());
-    }
-    if let Some(workspace) = state.restorable.workspaces.get(&task.id) {
-        row("workspace", workspace.path.clone());
-    }
+    let workspace = state.restorable.workspaces.get(&task.id).map(|workspace| workspace.path.clone());
+    let places = [("branch", branch.map(|branch| branch.short().to_owned())), ("workspace", workspace)];
+    places.into_iter().filter_map(|(name, value)| Some((name, value?))).for_each(|(name, value)| row(name, value));
     if let Some(record) = state.record.tasks.get(&task.id).filter(|record| record.iterations > 0 || record.retry_count > 0) {
         rows.extend(spent(record));
     }

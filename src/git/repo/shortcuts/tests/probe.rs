@@ -132,7 +132,7 @@ impl Probe {
                 let says = String::from_utf8(says).unwrap();
                 let expected = axiom_model::base::forms::line_ends::LineEndConfig::of(says.lines().next(), None);
                 assert_eq!(settings, expected);
-                let values = crate::repo::configured::configured(&repo, "filter", Some(&self.scratch.main())).unwrap();
+                let values = crate::repo::configured::configured(repo, "filter", Some(&self.scratch.main())).unwrap();
                 let says = try_git_at(&self.scratch.path(), &["config", "--null", "--get-regexp", r"^filter\."]).stdout;
                 let says = String::from_utf8(says).unwrap();
                 let expected = axiom_model::base::git_config::entries(&says).map(|(key, value)| (key.into(), value.into()));

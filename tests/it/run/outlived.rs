@@ -1,0 +1,78 @@
+//! What is said of agents after their session, and then their keeper, was killed: what they said meanwhile, what still runs, and what
+//! their budget lets them do.
+
+use crate::session_support::{World, wait_until};
+
+/// Signals once, and again when nobody records it any more; then it stays.
+fn talking(world: &World, more: &[&str]) {
+    let beside = world.env.root().display().to_string();
+    let script = format!(
+        "git axiom signal progress 25; touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done\n\
+         git axiom signal progress 75; touch '{beside}/said'; exec sleep 1000"
+    );
+    world.task("t", &script, more);
+}
+
+/// The session is killed once the first signal is recorded; then the agent says more.
+fn killed(world: &World) {
+    let mut live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    wait_until("its progress is known", || world.agents().iter().any(|agent| agent["progress"] == 25));
+    live.kill();
+    std::fs::write(world.beside("go"), "").unwrap();
+    world.wait_for_file("said");
+}
+
+#[test]
+fn what_an_agent_says_without_a_session_is_seen_and_its_iteration_counts() {
+    let world = World::new();
+    talking(&world, &[]);
+    killed(&world);
+    let shown = world.env.json(&["task", "show", "t"]);
+    assert_eq!((&shown["progress"], &shown["iterations"]), (&75.into(), &1.into()), "{shown}");
+    assert_eq!(world.agents()[0]["progress"], 75);
+    let all = [&["status"][..], &["task", "list"], &["recover", "--dry-run"]].map(|args| world.env.ok(args));
+    for text in &all {
+        assert!(text.contains("75%") && !text.contains("25%"), "{text}");
+    }
+    world.all_die();
+}
+
+#[test]
+fn a_program_that_outlives_its_keeper_is_named_until_it_is_ended() {
+    let world = World::new();
+    talking(&world, &[]);
+    killed(&world);
+    world.keepers_die();
+    assert_eq!(world.agents()[0]["state"], "orphaned");
+    let agents = world.env.ok(&["agents"]);
+    assert!(agents.contains("nobody (git axiom recover)") && !agents.contains("No agent works here"), "{agents}");
+    let dry = world.env.ok(&["recover", "--dry-run"]);
+    assert!(dry.contains("of a dead keeper: it is ended"), "{dry}");
+    assert!(!world.processes().is_empty(), "looking ends nothing");
+    world.env.ok(&["recover", "--yes"]);
+    world.no_process_is_left();
+    // From then on it waits like any other.
+    let shown = [&["status"][..], &["task", "list"], &["task", "show", "t"]].map(|args| world.env.ok(args));
+    for text in &shown {
+        assert!(text.contains("pending") && !text.contains("interrupted"), "{text}");
+    }
+}
+
+#[test]
+fn a_budget_that_is_used_up_by_a_crash_waits_at_once() {
+    let world = World::new();
+    talking(&world, &["--max-time", "1s"]);
+    let mut live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    wait_until("its progress is known", || world.agents().iter().any(|agent| agent["progress"] == 25));
+    live.kill();
+    // Its keeper goes on, and nobody looks at the clock.
+    wait_until("the budget is used up", || world.env.ok(&["task", "show", "t"]).contains("over"));
+    world.keepers_die();
+    let dry = world.env.ok(&["recover", "--dry-run"]);
+    assert!(dry.contains("waits for you at a gate: its budget is used up"), "{dry}");
+    let done = world.env.ok(&["recover", "--yes"]);
+    assert!(done.contains("its budget is used up") && !done.contains("t  goes on"), "{done}");
+    assert!(world.env.ok(&["gate", "list"]).contains("budget-t"));
+}
