@@ -147,14 +147,16 @@ fn after_a_crash_nothing_is_said_to_be_active_on_which_nobody_works() {
     panel.type_keys(&["2"]);
     panel.shows(&["DONE", "active"]);
     live.kill();
+    world.keepers_die();
+    panel.shows(&["interrupted", "crashed", "1 working"]);
+    panel.type_keys(&["1"]);
+    panel.shows(&["orphaned"]);
     for (pid, words) in world.processes() {
-        if words.contains(" keeper ") {
+        if !words.contains(" panel") {
             kill(pid);
         }
     }
-    panel.shows(&["interrupted", "crashed", "0 working"]);
-    panel.type_keys(&["1"]);
-    panel.shows(&["dead"]);
+    panel.shows(&["dead", "crashed", "0 working"]);
     panel.type_keys(&["q"]);
     assert!(panel.terminal.end().0.success());
 }

@@ -3,7 +3,7 @@
 
 use git_axiom::base::error::Code;
 
-use crate::session_support::{World, kill, wait_until};
+use crate::session_support::{World, wait_until};
 
 #[test]
 fn no_environment_is_recorded_of_a_run() {
@@ -28,11 +28,9 @@ fn a_dead_keeper_is_shown_as_dead() {
     wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
     live.kill();
     assert_eq!(world.agents()[0]["state"], "running", "the agent goes on");
-    for (pid, words) in world.processes() {
-        if words.contains(" keeper ") {
-            kill(pid);
-        }
-    }
+    world.keepers_die();
+    assert_eq!(world.agents()[0]["state"], "orphaned", "its program goes on");
+    world.all_die();
     wait_until("it is shown", || world.agents()[0]["state"] == "dead");
     assert!(world.env.ok(&["status"]).contains("dead"));
     world.env.ok(&["recover", "--yes"]);

@@ -22,8 +22,8 @@ use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 'waiting' is pending, but what it comes after is not merged yet; 'interrupted' was cut off by a
-crash, and is pending once that is recovered. Archived tasks are listed with --all or --status archived; --json lists everything
-unless --status is given.")]
+crash, and is pending once that is recovered. Archived tasks are listed with --all or
+--status archived; --json lists everything unless --status is given.")]
 pub struct TaskListArgs {
     /// Only tasks of this status: pending, waiting, interrupted, active, done, blocked, failed or archived
     #[arg(long, value_name = "STATUS")]
