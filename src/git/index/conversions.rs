@@ -10,7 +10,7 @@ use axiom_model::base::forms::line_ends::{AutoCrlf, EolAttribute, LineEndConfig,
 use axiom_model::base::names::RepoPath;
 
 use super::file::nul_list;
-use crate::repo::configured::configured;
+use crate::repo::configured::{configured, configured_anywhere};
 use crate::repo::handles::Conversions;
 use crate::repo::program::Git;
 use crate::repo::worktrees::Worktree;
@@ -26,6 +26,10 @@ const ENCODING: &str = "working-tree-encoding";
 pub(crate) fn is_of_no_encoding(words: &str) -> bool {
     words.contains(ENCODING)
 }
+
+/// The settings of line ends.
+const AUTOCRLF: &str = "core.autocrlf";
+const EOL: &str = "core.eol";
 
 /// The largest attributes file that is read, in bytes.
 const ATTRIBUTES_LIMIT: u64 = 1024 * 1024;
@@ -109,16 +113,14 @@ impl Conversions<'_> {
 
     /// The configuration of line ends in a worktree.
     pub(crate) fn line_end_settings(&self, worktree: &Worktree) -> Result<LineEndConfig> {
-        let values = configured(self.repo, "core", Some(worktree))?;
-        let last = |name: &str| values.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_str());
-        Ok(LineEndConfig::of(last("core.autocrlf"), last("core.eol")))
+        Ok(line_ends_of(&configured_anywhere(self.repo, "core", Some(worktree))?))
     }
 
     /// Everything that decides about conversions, as one text that changes whenever any of it changes: the configuration,
     /// and the attributes files. `attributes` are those that the worktree has or tracks. `None` if nothing can ask for a
     /// conversion.
     pub(crate) fn conversion_rules(&self, worktree: &Worktree, attributes: &BTreeSet<RepoPath>) -> Result<Option<Vec<u8>>> {
-        let configured_ends = self.line_end_settings(worktree)?.autocrlf != AutoCrlf::False;
+        let core = configured_anywhere(self.repo, "core", Some(worktree))?;
         let places = self.attribute_files().unwrap_or_default().into_iter().map(|place| (place, false));
         let own = attributes.iter().map(|path| (worktree.path().join(path.to_path()), true));
         let mut rules = Vec::new();
@@ -135,16 +137,21 @@ impl Conversions<'_> {
                 rules.extend_from_slice(&[b"\0", text.as_slice(), b"\0"].concat());
             }
         }
-        if rules.is_empty() && !configured_ends {
+        if rules.is_empty() && line_ends_of(&core).autocrlf == AutoCrlf::False {
             return Ok(None);
         }
-        let core = configured(self.repo, "core", Some(worktree))?.into_iter();
-        let of_line_ends = core.filter(|(key, _)| ["core.autocrlf", "core.eol"].contains(&key.as_str()));
+        let of_line_ends = core.into_iter().filter(|(key, _)| [AUTOCRLF, EOL].contains(&key.as_str()));
         for (key, value) in of_line_ends.chain(configured(self.repo, "filter", Some(worktree))?) {
             rules.extend_from_slice(format!("\0{key}\n{value}").as_bytes());
         }
         Ok(Some(rules))
     }
+}
+
+/// What the configuration of `core` says of line ends.
+fn line_ends_of(core: &[(String, String)]) -> LineEndConfig {
+    let last = |name: &str| core.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    LineEndConfig::of(last(AUTOCRLF), last(EOL))
 }
 
 /// The conversions that the values of [`ATTRIBUTES`] ask for.

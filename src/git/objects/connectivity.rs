@@ -60,8 +60,8 @@ impl Objects<'_> {
         Ok((!output.ok()).then(|| words_of(&output)))
     }
 
-    /// Those of the tips of which something that they reach is missing; what `base` reaches is assumed to be complete. One call of git where all are whole; each broken one costs a
-    /// few more.
+    /// Those of the tips of which something that they reach is missing; what `base` reaches is assumed to be complete. One call of git
+    /// where all are whole; each broken one costs a few more.
     pub fn broken_tips(&self, tips: &[Oid], base: Option<&Oid>) -> Result<BTreeSet<Oid>> {
         let but: Vec<&str> = base.into_iter().flat_map(|base| ["--not", base.as_str()]).collect();
         let (mut open, mut broken) = (vec![tips], BTreeSet::new());

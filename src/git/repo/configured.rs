@@ -9,11 +9,18 @@ use super::worktrees::Worktree;
 use axiom_base::error::Result;
 use axiom_model::base::git_config;
 
-/// Keys with their values, as `git config --get-regexp` prints them: those of a key in the order in which git reads them, a key without a value is true.
+/// Keys with their values, as `git config --get-regexp` prints them: those of a key in the order in which git reads them. A key without a
+/// value is true.
 pub(crate) type ConfiguredValues = Vec<(String, String)>;
 
-/// Everything that sections of this name say: in a worktree, or where there is none.
+/// Everything that sections of this name say: in a worktree, or where there is none. As a rule there is no such section, and then git is
+/// not asked, also where a condition includes other files.
 pub(crate) fn configured(repo: &Repository, section: &str, worktree: Option<&Worktree>) -> Result<ConfiguredValues> {
+    if repo.config_lacks_section(section) { Ok(ConfiguredValues::new()) } else { configured_anywhere(repo, section, worktree) }
+}
+
+/// As [`configured`], of a section that only a file may have which a condition includes for this worktree.
+pub(crate) fn configured_anywhere(repo: &Repository, section: &str, worktree: Option<&Worktree>) -> Result<ConfiguredValues> {
     if repo.shortcuts().forbidden_by(FastWay::ReadWorktreeConfiguration, worktree).is_none() {
         return Ok(values_in(repo.gix()?.config_snapshot().plumbing(), section));
     }
@@ -66,5 +73,18 @@ mod tests {
         read.sort_by(|(one, _), (other, _)| one.cmp(other));
         printed.sort_by(|(one, _), (other, _)| one.cmp(other));
         assert_eq!(read, printed);
+    }
+
+    #[test]
+    fn git_is_not_asked_for_filters_where_only_a_condition_includes_something() {
+        let scratch = ScratchRepository::new(&[]);
+        scratch.git(&["config", "includeIf.onbranch:other.path", "elsewhere"]);
+        let trace = scratch.path().with_file_name("trace");
+        let mut repo = scratch.repo();
+        repo.config.push(("GIT_TRACE2_EVENT".into(), trace.clone().into_os_string()));
+        assert!(!repo.shortcuts().allow_in(FastWay::ReadWorktreeConfiguration, &scratch.main()));
+        assert!(repo.conversions().filters(&scratch.main()).unwrap().is_empty());
+        assert!(repo.filter_names().is_empty() && !repo.conversions().lfs_has_extensions(&scratch.main()).unwrap());
+        assert!(!trace.exists(), "{}", std::fs::read_to_string(trace).unwrap());
     }
 }
