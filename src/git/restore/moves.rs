@@ -102,15 +102,17 @@ impl RestoreMoves<'_> {
                 Err(error) => self.failed(planned.path, error)?,
             }
         }
-        let new = |planned: &&PlannedPath<'_>| matches!(planned.step, RestoreStep::Place | RestoreStep::Swap);
-        let needed: BTreeSet<RepoPath> = plan.iter().filter(new).flat_map(|planned| planned.path.folders_above()).collect();
-        let becomes_file: BTreeSet<&RepoPath> = plan.iter().filter(new).map(|planned| planned.path).collect();
-        let here = env::current_dir().ok();
-        let is_ours = |folder: &RepoPath| here.as_ref().is_some_and(|here| here.starts_with(self.root.join(folder.to_path())));
-        let stays = |folder: &&RepoPath| needed.contains(*folder) || is_ours(folder) && !becomes_file.contains(*folder);
+        let new = plan.iter().filter(|planned| matches!(planned.step, RestoreStep::Place | RestoreStep::Swap));
+        let new: BTreeSet<&RepoPath> = new.map(|planned| planned.path).collect();
+        let is_needed = |folder: &RepoPath| {
+            let first = RepoPath::new([folder.as_bytes(), b"/"].concat());
+            new.range::<RepoPath, _>(&first..).next().is_some_and(|path| path.within(folder).is_some())
+        };
+        let (root, here) = (self.root, env::current_dir().ok());
+        let is_ours = |folder: &RepoPath| here.as_ref().is_some_and(|here| here.starts_with(root.join(folder.to_path())));
+        let goes = |folder: &&RepoPath| !is_needed(folder) && (!is_ours(folder) || new.contains(*folder));
         // Deepest first.
-        let goes: Vec<&RepoPath> = folders.iter().rev().filter(|folder| !stays(folder)).collect();
-        for folder in goes {
+        for folder in folders.iter().rev().filter(goes) {
             if let Err(error) = self.remove_if_empty(folder) {
                 self.failed(folder, error)?;
             }
