@@ -196,6 +196,11 @@ pub fn count_left(records: &[KeeperRecord]) -> Result<usize> {
     Ok(left.len())
 }
 
+/// Whether one of these processes of a dead keeper is still alive.
+pub fn is_any_left(record: &KeeperRecord) -> Result<bool> {
+    Ok(count_left(std::slice::from_ref(record))? > 0)
+}
+
 fn marker(record: &KeeperRecord) -> Vec<u8> {
     format!("AXIOM_TOKEN={}", record.token).into_bytes()
 }

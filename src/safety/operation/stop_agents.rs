@@ -52,7 +52,7 @@ pub fn at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
         let lives = match agent.token() {
             Some(token) => match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
                 KeeperState::Alive(_) | KeeperState::Starting => true,
-                KeeperState::Dead(record) => leftovers::count_left(&[record])? > 0,
+                KeeperState::Dead(record) => leftovers::is_any_left(&record)?,
                 KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Unproved(_) => false,
             },
             None => false,
@@ -179,7 +179,7 @@ pub fn orphaned(ctx: &Context) -> Result<Vec<KeeperRecord>> {
     for agent in ctx.state().busy_agents() {
         let Some(token) = agent.token() else { continue };
         if let KeeperState::Dead(record) = keeper_state(&ctx.layout().run_dir(&agent.id, token))?
-            && leftovers::count_left(std::slice::from_ref(&record))? > 0
+            && leftovers::is_any_left(&record)?
         {
             orphaned.push(record);
         }

@@ -65,8 +65,6 @@ struct WorkingAgentJson {
     state: Option<&'static str>,
     task_id: Option<String>,
     worktree: Option<String>,
-    #[serde(skip)]
-    is_orphaned: bool,
 }
 
 /// Those of a session that have work, and attached programs that are alive.
@@ -74,7 +72,6 @@ fn working(ctx: &Context) -> Result<Vec<WorkingAgentJson>> {
     let seen = status::status(ctx, env::now())?.agents;
     let there = seen.into_iter().filter(AgentStatusJson::is_there);
     let of_session = natural::sorted(there, |agent| agent.id.as_str()).into_iter().map(|agent| WorkingAgentJson {
-        is_orphaned: agent.is_orphaned(),
         id: agent.id,
         kind: "session",
         state: Some(agent.state),
@@ -83,7 +80,6 @@ fn working(ctx: &Context) -> Result<Vec<WorkingAgentJson>> {
     });
     let alive = sessions::list(ctx).into_iter().filter(sessions::AttachedSession::is_alive);
     let attached = alive.map(AttachedSessionJson::from).map(|one| WorkingAgentJson {
-        is_orphaned: false,
         id: one.program.to_string(),
         kind: "attached",
         state: None,
@@ -99,10 +95,10 @@ fn working_in_words(working: &[WorkingAgentJson]) -> StyledText {
     }
     let mut rows = vec![["WORKS HERE", "RUN BY", "ON"].map(String::from).to_vec()];
     for one in working {
-        let by = match (one.kind, one.is_orphaned) {
-            (_, true) => "nobody (git axiom recover)",
-            ("session", false) => "git axiom run",
-            (_, false) => "you",
+        let by = match one.state {
+            Some(status::ORPHANED) => "nobody (git axiom recover)",
+            Some(_) => "git axiom run",
+            None => "you",
         };
         let on = one.task_id.as_deref().or(one.worktree.as_deref()).unwrap_or("-");
         rows.push(vec![one.id.clone(), by.to_owned(), visible::line(on).into_owned()]);

@@ -74,11 +74,7 @@ impl KeeperObservation {
             Ok(KeeperState::Starting | KeeperState::Alive(_)) => Self::Works,
             Ok(KeeperState::Ended(_)) => Self::Ended,
             // What cannot be looked at is taken for nothing.
-            Ok(KeeperState::Dead(ref record))
-                if leftovers::count_left(std::slice::from_ref(record)).is_ok_and(|left| left > 0) =>
-            {
-                Self::Orphaned
-            }
+            Ok(KeeperState::Dead(ref record)) if leftovers::is_any_left(record).unwrap_or_default() => Self::Orphaned,
             Ok(KeeperState::Dead(_) | KeeperState::Unproved(_)) | Err(_) => Self::Dead,
         }
     }

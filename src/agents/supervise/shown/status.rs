@@ -6,7 +6,7 @@ mod live_processes;
 mod view;
 
 use agent_view::{planner_view, whole_seconds};
-use documents::{DEAD, ENDED, ORPHANED, VERIFYING};
+use documents::{DEAD, ENDED, VERIFYING};
 use jiff::Timestamp;
 use live_processes::{alive, with_what_is_seen};
 
@@ -26,7 +26,7 @@ use axiom_safety::context::handle::Context;
 use axiom_safety::running::output::last::last_printed;
 use axiom_safety::settings::trust;
 pub use documents::{
-    AgentStatusJson, DelayedTaskJson, MergeQueueJson, ProjectMetadataJson, ProjectStatusJson, RecoveryNeedJson,
+    AgentStatusJson, DelayedTaskJson, MergeQueueJson, ORPHANED, ProjectMetadataJson, ProjectStatusJson, RecoveryNeedJson,
     SessionMetadataJson, SessionStatusJson, StatusDocument, StuckTaskJson, SupervisorStatusJson,
 };
 pub use live_processes::{LiveProcesses, to_recover};

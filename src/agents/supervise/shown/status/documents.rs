@@ -226,11 +226,6 @@ impl AgentStatusJson {
         self.task_id.is_some() && ![ENDED, DEAD].contains(&self.state)
     }
 
-    /// Whether its program runs, and nobody looks after it.
-    pub fn is_orphaned(&self) -> bool {
-        self.state == ORPHANED
-    }
-
     /// Whether a crash ended it, and nobody has seen to that yet.
     pub fn is_dead(&self) -> bool {
         self.state == DEAD
@@ -244,7 +239,7 @@ pub(super) const ENDED: &str = "ended";
 pub(super) const VERIFYING: &str = "verifying";
 
 /// The state of an agent whose keeper has died, and whose program still runs.
-pub(super) const ORPHANED: &str = "orphaned";
+pub const ORPHANED: &str = "orphaned";
 /// The state of an agent whose keeper has died, and of which nothing runs.
 pub(super) const DEAD: &str = "dead";
 
