@@ -178,7 +178,12 @@ pub fn iteration(writer: &mut Writer, number: u64) {
             1 => AgentSignal::ToolStarted(ToolReport { name: "Edit".into(), ..ToolReport::default() }),
             _ => AgentSignal::ToolCompleted(ToolReport { name: "Edit".into(), ..ToolReport::default() }),
         };
-        writer.push(Event::Signalled { agent: agent.clone(), token: token.clone(), signal });
+        writer.push(Event::Signalled {
+            agent: agent.clone(),
+            token: token.clone(),
+            signal,
+            said_at: jiff::Timestamp::UNIX_EPOCH,
+        });
     }
     let report = IterationReport {
         outcome: IterationOutcome::Unfinished { why: "exit status 1".into() },

@@ -22,7 +22,7 @@ use axiom_model::work::endings::outcome::{AgentProgramEnd, classify};
 use axiom_model::work::gates::gate::{Gate, GateKind};
 use axiom_model::work::iteration::IterationOutcome;
 use axiom_model::work::iteration_marker::{IterationMarker, LastHeard};
-use axiom_model::work::signals::reports::TaskReports;
+use axiom_model::work::signals::reports::{TaskCaptureRecord, TaskReports};
 use axiom_process::client::proof_of_life::lived_until;
 use axiom_process::keeper::spec::{EndCause, KeeperState};
 use axiom_process::{IterationState, iteration_state, read_signals};
@@ -197,7 +197,7 @@ fn cut_off(
 ) -> Result<OrphanFindings> {
     let heard = heard(ctx, &agent.id, work, token)?;
     let captured = captured_at(ctx, &work.task, asked.captures);
-    let saved_at = last_sign(ctx, (&agent.id, work), heard.at, captured);
+    let saved_at = last_sign(ctx, (&agent.id, work), heard.at);
     let workspace = ctx.state().restorable.workspaces.get(&work.task);
     let run = ctx.layout().run_dir(&agent.id, token);
     let last = LastHeard { marker: heard.marker.clone(), saved_at, progress_at: heard.progress_at };
@@ -262,17 +262,13 @@ fn cut_off(
     Ok(OrphanFindings { orphan, becomes, piece: Some(piece), stopped: None })
 }
 
-/// The last sign of life of an iteration, of which something was heard last at this time, and whose workspace was captured last at that.
-/// A log that cannot be read tells nothing.
-pub fn last_sign(
-    ctx: &Context,
-    (agent, work): (&AgentId, &AgentWork),
-    heard: Option<Timestamp>,
-    captured: Option<Timestamp>,
-) -> Timestamp {
+/// The last sign of life of an iteration, of which something was heard last at this time. A log that cannot be read tells nothing.
+pub fn last_sign(ctx: &Context, (agent, work): (&AgentId, &AgentWork), heard: Option<Timestamp>) -> Timestamp {
+    let captured = ctx.state().reports(&work.task).and_then(|reports| reports.captured.as_ref());
+    let changed = captured.map(TaskCaptureRecord::seen_at_work);
     let printed = last::printed_at(&ctx.layout().agent_log(agent, &work.task)).ok().flatten();
     let own = |at: &Timestamp| *at >= work.claimed_at;
-    let signs = LifeSigns { heard, recorded: work.last_activity, captured: captured.filter(own), printed: printed.filter(own) };
+    let signs = LifeSigns { heard, recorded: work.last_activity, changed: changed.filter(own), printed: printed.filter(own) };
     signs.last()
 }
 

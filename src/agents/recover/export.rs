@@ -156,9 +156,8 @@ fn one(ctx: &Context, groups: &TaskGroupTree<'_>, view: &RecoverySurvey, task: &
 /// The last sign of life of a task: what was recorded, or is seen of the agent that works on it.
 fn last_sign_of(ctx: &Context, task: &TaskId) -> Option<Timestamp> {
     let reports = ctx.state().reports(task);
-    let captured = reports.and_then(|reports| reports.captured.as_ref()).map(|captured| captured.at);
     let agent = ctx.state().agent_on(task);
-    let seen = agent.and_then(|agent| Some(last_sign(ctx, (&agent.id, agent.work.as_ref()?), None, captured)));
+    let seen = agent.and_then(|agent| Some(last_sign(ctx, (&agent.id, agent.work.as_ref()?), None)));
     reports.and_then(|reports| reports.recorded_at).max(seen)
 }
 

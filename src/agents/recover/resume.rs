@@ -56,6 +56,8 @@ pub struct RecoveryOutcome {
     pub done: Vec<RecoveredTask>,
     /// What there was to recover, with what is left of other reasons for which verbs refuse.
     pub view: RecoverySurvey,
+    /// Whether a session can go on with one of the tasks: the others have failed, or wait for a human.
+    pub can_go_on: bool,
 }
 
 /// The tasks that these ids mean: a group means all tasks in it.
@@ -214,7 +216,14 @@ pub fn run_and_look(
     let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
     let left = survey::look(ctx)?.wedges;
     view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();
-    Ok(RecoveryOutcome { done, view })
+    let can_go_on = done.iter().any(|one| can_go_on(ctx.state(), &one.task_id));
+    Ok(RecoveryOutcome { done, view, can_go_on })
+}
+
+fn can_go_on(state: &State, task: &TaskId) -> bool {
+    let waits = state.restorable.gates.values().any(|gate| gate.task_id.as_ref() == Some(task) && gate.decision.is_none());
+    let has_failed = state.task(task).is_ok_and(|task| task.status == TaskStatus::Failed);
+    !waits && !has_failed
 }
 
 /// What became of a task, in words.

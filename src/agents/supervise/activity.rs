@@ -36,7 +36,7 @@ impl RecordedActivity {
 
 impl Supervisor<'_> {
     /// What is under way.
-    fn doing(&self) -> Vec<SupervisorActivity> {
+    pub(crate) fn doing(&self) -> Vec<SupervisorActivity> {
         let mut all: Vec<SupervisorActivity> = self.core.makings.doing().chain(self.claims.doing()).collect();
         all.extend(self.core.requests.redirects.values().filter_map(RunningHooks::doing));
         let state = self.core.desk.ctx.state();

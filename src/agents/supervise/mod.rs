@@ -260,7 +260,7 @@ impl<'a> Supervisor<'a> {
             busy |= self.settle_tasks()?;
         }
         self.copies.keep(&mut self.core.desk, &mut self.core.failures)?;
-        if busy {
+        if busy || self.pause_where_quiet()? {
             return Ok(None);
         }
         self.core.tell_of_crash();

@@ -10,6 +10,7 @@ use axiom_model::base::ids::AgentId;
 use axiom_model::work::agent::IterationStage;
 use axiom_model::work::endings::failures::SessionStep;
 use axiom_model::work::sessions::session::SessionState;
+use axiom_model::work::sessions::supervisor_activity::SupervisorActivity;
 use axiom_safety::context::handle::Context;
 
 /// Between steps that are shorter than this it is not looked whether a human asks for something: a look costs a system call.
@@ -60,15 +61,22 @@ impl Supervisor<'_> {
                 return Ok(true);
             }
         }
+        Ok(did)
+    }
+
+    /// Records that a session is paused, once no agent runs in it, and nothing is verified, merged or made; returns whether it is paused
+    /// from now on. The caller had nothing to do in this pass.
+    pub(crate) fn pause_where_quiet(&mut self) -> Result<bool> {
         let is_quiet = || {
             self.core.runs.running_agents(self.core.desk.ctx).is_empty()
                 && !self.core.makings.are_at_work()
                 && self.core.leaving.is_over()
+                && !self.doing().iter().any(SupervisorActivity::is_verification)
         };
-        if self.core.desk.session_state() == SessionState::Pausing && is_quiet() {
-            self.core.desk.change_session(SessionState::Paused, "paused")?;
+        if self.core.desk.session_state() != SessionState::Pausing || !is_quiet() {
+            return Ok(false);
         }
-        Ok(did)
+        self.core.desk.change_session(SessionState::Paused, "paused").map(|()| true)
     }
 }
 

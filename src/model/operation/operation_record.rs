@@ -125,7 +125,7 @@ impl OperationRecord {
     fn begin(envelope: &EventEnvelope) -> Self {
         Self {
             id: envelope.txn.clone(),
-            at: envelope.at,
+            at: envelope.happened_at(),
             by: envelope.by.clone(),
             what: String::new(),
             progress: OperationRecordState::Done,

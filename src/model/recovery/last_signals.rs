@@ -62,8 +62,8 @@ pub struct LifeSigns {
     pub heard: Option<Timestamp>,
     /// When something was recorded of it last.
     pub recorded: Timestamp,
-    /// When its workspace was captured last, where something had changed.
-    pub captured: Option<Timestamp>,
+    /// When its files were changed last, as far as captures show it.
+    pub changed: Option<Timestamp>,
     /// When its program printed something last.
     pub printed: Option<Timestamp>,
 }
@@ -72,7 +72,7 @@ impl LifeSigns {
     /// The last of them. What was heard counts with the time at which it was said: it may have been recorded much later.
     pub fn last(self) -> Timestamp {
         let told = self.heard.unwrap_or(self.recorded);
-        [self.captured, self.printed].into_iter().flatten().fold(told, Timestamp::max)
+        [self.changed, self.printed].into_iter().flatten().fold(told, Timestamp::max)
     }
 }
 
@@ -95,16 +95,16 @@ mod tests {
     #[test]
     fn captures_and_output_are_signs_of_life() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let signs = LifeSigns { heard: Some(at(5)), recorded: at(99), captured: Some(at(3)), printed: Some(at(4)) };
+        let signs = LifeSigns { heard: Some(at(5)), recorded: at(99), changed: Some(at(3)), printed: Some(at(4)) };
         assert_eq!(signs.last(), at(5));
-        assert_eq!(LifeSigns { captured: Some(at(7)), ..signs }.last(), at(7));
-        assert_eq!(LifeSigns { printed: Some(at(8)), captured: Some(at(7)), ..signs }.last(), at(8));
+        assert_eq!(LifeSigns { changed: Some(at(7)), ..signs }.last(), at(7));
+        assert_eq!(LifeSigns { printed: Some(at(8)), changed: Some(at(7)), ..signs }.last(), at(8));
     }
 
     #[test]
     fn what_was_said_counts_from_when_it_was_said() {
         let (early, late) = (Timestamp::UNIX_EPOCH, Timestamp::MAX);
-        let signs = LifeSigns { heard: None, recorded: late, captured: None, printed: None };
+        let signs = LifeSigns { heard: None, recorded: late, changed: None, printed: None };
         assert_eq!((LifeSigns { heard: Some(early), ..signs }.last(), signs.last()), (early, late));
     }
 }

@@ -16,6 +16,7 @@ use super::current_state::State;
 use super::event::{Event, EventEnvelope};
 use crate::planning::gates;
 use crate::state::settle::OperationSettlement;
+use crate::work::signals::reports::TaskCaptureRecord;
 use crate::work::tasks::task::TaskStatus;
 use axiom_base::error::{Code, Error, Result};
 
@@ -76,8 +77,8 @@ impl State {
                 (work.program, work.resumes) = (program.clone(), resumes.clone());
             }
             Event::IterationStarted { agent, token, pid } => self.start_iteration(agent, token, *pid, at)?,
-            Event::Signalled { agent, token, signal } => {
-                self.signalled(agent, token, signal, at)?;
+            Event::Signalled { agent, token, signal, said_at: _ } => {
+                self.signalled(agent, token, signal, envelope.happened_at())?;
                 self.learn(agent, signal, envelope.seq, at);
             }
             Event::RecoveryDecided { agent, decision, puts_aside, paused } => {
@@ -116,7 +117,9 @@ impl State {
             }
             Event::StateAdopted { state, .. } => self.adopt(state),
             Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
-            Event::WorkspaceCaptured { task, capture, lines } => self.captured(task, capture, *lines, at)?,
+            Event::WorkspaceCaptured { task, capture, lines, changed_at } => {
+                self.captured(task, TaskCaptureRecord { at, capture: capture.clone(), lines: *lines, changed_at: *changed_at })?
+            }
             Event::LearningEdited { id, text } => self.edit_learning(*id, text)?,
             Event::LearningForgotten { id } => self.forget_learning(*id)?,
             Event::ConfigBackupRestored { what } => self.record.config_restored = Some(what.clone()),

@@ -78,9 +78,9 @@ impl AuditTrail {
                 (None, false) if matches!(envelope.event, Event::TasksChanged { .. }) => changes.join("; "),
                 (None, false) => format!("{what}: {}", changes.join("; ")),
             };
-            let EventEnvelope { seq, at, txn, by, event } = envelope;
-            let (by, txn) = (by.clone(), txn.clone());
-            self.entries.push(AuditEntry { seq: *seq, at: *at, by, txn, event: event.name(), text, attempt: attempt::of(event) });
+            let EventEnvelope { seq, at: _, txn, by, event } = envelope;
+            let (by, txn, at) = (by.clone(), txn.clone(), envelope.happened_at());
+            self.entries.push(AuditEntry { seq: *seq, at, by, txn, event: event.name(), text, attempt: attempt::of(event) });
         }
         Ok(())
     }

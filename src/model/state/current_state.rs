@@ -413,7 +413,7 @@ pub(super) mod tests {
                 program: String::new(),
                 resumes: None,
             },
-            Event::Signalled { agent, token, signal: AgentSignal::Progress { percent: 80 } },
+            Event::Signalled { agent, token, signal: AgentSignal::Progress { percent: 80 }, said_at: Timestamp::UNIX_EPOCH },
         ] {
             applied(&mut state, event);
         }

@@ -49,6 +49,19 @@ pub struct EventEnvelope {
     pub event: Event,
 }
 
+impl EventEnvelope {
+    /// When it happened, for whoever shows it: what happened while nobody was there to record it is older than its place in the log.
+    pub fn happened_at(&self) -> Timestamp {
+        let known = match &self.event {
+            Event::Signalled { said_at, .. } => Some(*said_at),
+            Event::IterationEnded { report, .. } => report.ended_at,
+            Event::HookRan { run } => run.at,
+            _ => None,
+        };
+        known.map_or(self.at, |at| at.min(self.at))
+    }
+}
+
 /// Who did something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -211,7 +224,9 @@ pub enum Event {
         /// The iteration's token.
         token: Token,
         /// The signal.
-        signal: crate::work::signals::signal::AgentSignal,
+        signal: AgentSignal,
+        /// When its keeper received it: a supervisor may record it much later.
+        said_at: Timestamp,
     },
     /// It was decided what becomes of a task whose iteration was cut off by a crash, or whose session was paused and then ended.
     RecoveryDecided {
@@ -415,6 +430,9 @@ pub enum Event {
         /// How many lines it differs in from where the branch was started, where that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lines: Option<ChangedLineCounts>,
+        /// When the newest of what had changed was changed, as far as that is known: a crash may lie between that and the capture.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changed_at: Option<Timestamp>,
     },
     /// A human changed the text of a learning.
     LearningEdited {

@@ -1,18 +1,24 @@
 //! Live captures of workspaces: `refs/axiom/live/<task>`, replaced each time. They are made periodically while an agent
 //! works, and when uncommitted changes are discarded or go to the trash. Only [`release`] deletes them.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use jiff::Timestamp;
 
 use crate::checkpoint;
 use crate::context::handle::Context;
 use axiom_base::env;
 use axiom_base::error::Result;
-use axiom_git::{ExpectedRefValue, RefEdit};
+use axiom_git::{ExpectedRefValue, RefEdit, TreeChange};
 use axiom_model::base::ids::TaskId;
-use axiom_model::base::names::RefName;
+use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::{LIVE, LOST, STASHED};
 use axiom_model::queries::retention;
 use axiom_model::state::event::{Event, EventAuthor};
+
+/// How many changed files are asked when the newest of them was changed.
+const MOST_ASKED: usize = 1_000;
 
 /// The ref that holds the newest capture of a task's workspace.
 pub fn live_ref(task: &TaskId) -> RefName {
@@ -27,29 +33,41 @@ pub fn capture(ctx: &mut Context, task: &TaskId, apart: Option<EventAuthor>) -> 
         let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(None) };
         let capture = ctx.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(ctx))?;
         let name = live_ref(task);
-        let same_tree = match (ctx.repo.refs().read_ref(&name)?, capture.head.commit()) {
-            (Some(last), _) => ctx.repo.objects().read_commit(&last)?.tree == capture.tree,
-            // No capture is made of what the branch holds already.
-            (None, Some(head)) => ctx.repo.objects().read_commit(head)?.tree == capture.tree,
-            (None, None) => false,
-        };
-        if same_tree {
+        // No capture is made of what the branch holds already.
+        let before = ctx.repo.refs().read_ref(&name)?.or_else(|| capture.head.commit().cloned());
+        let before = before.map(|before| ctx.repo.objects().read_commit(&before)).transpose()?.map(|before| before.tree);
+        if before.as_ref() == Some(&capture.tree) {
             return Ok(None);
         }
+        let changed_at = before.and_then(|before| changed_at(ctx, Path::new(&workspace.path), (&before, &capture.tree)));
         let made = ctx.repo.captures().commit_capture(&capture, &format!("workspace of {task}, while it was worked on"), &[])?;
         let edit = RefEdit { name, expected: ExpectedRefValue::Any, new: Some(made.commit.clone()) };
         ctx.repo.refs().update_refs(&[edit], &format!("git axiom: live capture of {task}"))?;
-        Ok(Some(made.commit))
+        Ok(Some((made.commit, changed_at)))
     })?;
-    let Some(capture) = made else { return Ok(false) };
+    let Some((capture, changed_at)) = made else { return Ok(false) };
     // Only for display: a capture whose lines cannot be counted counts as one all the same.
     let lines = ctx.repo.history().changed_lines(&workspace.base, &capture).ok().flatten();
     env::fault_point("live.before-record");
-    let record = |ctx: &mut Context| ctx.append(Event::WorkspaceCaptured { task: task.clone(), capture, lines }).map(|_| true);
+    let event = Event::WorkspaceCaptured { task: task.clone(), capture, lines, changed_at };
+    let record = |ctx: &mut Context| ctx.append(event).map(|_| true);
     match apart {
         Some(by) => ctx.in_its_own_transaction(by, record),
         None => record(ctx),
     }
+}
+
+/// When the newest of the files in which two trees differ was changed, by the change times that no program can set: that of a deleted file
+/// is its folder's. Only for display, so at most [`MOST_ASKED`] files are asked.
+fn changed_at(ctx: &Context, root: &Path, (old, new): (&Oid, &Oid)) -> Option<Timestamp> {
+    let changes = ctx.repo.history().diff_trees(old, new).ok()?;
+    let of = |change: &TreeChange| {
+        let path = root.join(change.path.to_path());
+        let there =
+            path.ancestors().take_while(|above| above.starts_with(root)).find_map(|above| above.symlink_metadata().ok())?;
+        Timestamp::new(there.ctime(), i32::try_from(there.ctime_nsec()).ok()?).ok()
+    };
+    changes.iter().take(MOST_ASKED).filter_map(of).max()
 }
 
 /// Deletes expired captures, those from before a loss too, by the rule of [`retention::live_capture_ends`], and returns their

@@ -237,7 +237,7 @@ mod tests {
         let (task, capture) = (TaskId::new("t").unwrap(), Oid::new("1".repeat(40)).unwrap());
         let event = format!(r#"{{"workspaceCaptured":{{"task":"t","capture":"{capture}"}}"#);
         let body = format!(r#"{{"axiom":1,"seq":7,"at":"2026-01-13T10:00:00Z","txn":"t1","by":"user","event":{event}}}}}"#);
-        let event = Event::WorkspaceCaptured { task, capture, lines: None };
+        let event = Event::WorkspaceCaptured { task, capture, lines: None, changed_at: None };
         let line = sealed::seal(body.into_bytes(), &[]);
         assert_eq!(decode(line.trim_ascii_end()).unwrap(), EventEnvelope { event, ..sample() });
         let state: axiom_model::state::current_state::State = serde_json::from_str(r#"{"restorable":{},"record":{}}"#).unwrap();

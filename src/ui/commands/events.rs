@@ -60,7 +60,7 @@ fn in_words(envelope: &EventEnvelope) -> String {
     format!(
         "{:>6}  {}  {}  {}  {}\n",
         envelope.seq,
-        words::time(envelope.at),
+        words::time(envelope.happened_at()),
         envelope.by,
         envelope.event.name(),
         visible::line(&words)

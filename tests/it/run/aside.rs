@@ -120,6 +120,11 @@ fn a_verification_is_said_by_step_and_a_pause_waits_for_it() {
     world.signal_file("go");
     wait_until("paused", || world.env.json(&["status"])["session"]["state"] == "paused");
     world.wait_until_merged("v");
+    // It is not said to be paused before.
+    let events = world.env.json(&["events"]);
+    let last = |is_it: &dyn Fn(&serde_json::Value) -> bool| events["events"].as_array().unwrap().iter().rposition(is_it).unwrap();
+    let paused = last(&|one| one["data"]["state"] == "paused");
+    assert!(paused > last(&|one| one["event"] == "operationEnded"), "{events}");
     let ended = world.env.json(&["quit", "--wait"]);
     assert_eq!((&ended["ended"], &world.env.json(&["status"])["supervisor"]["alive"]), (&true.into(), &false.into()));
     live.wait().code(0);

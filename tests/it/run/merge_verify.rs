@@ -110,6 +110,30 @@ fn a_target_that_moved_meanwhile_is_verified_again_and_agents_go_on() {
 }
 
 #[test]
+fn whether_a_task_is_merged_is_asked_while_another_merge_is_verified() {
+    let world = World::new();
+    world.env.git(&["config", "axiom.merge.verify", &waits(&world)]);
+    world.task("one", "echo 1 > one.txt", &[]);
+    let live = world.start(&["--mode", "semi-auto"]);
+    world.wait_for_gate("claim-one");
+    world.env.ok(&["gate", "approve", "claim-one"]);
+    world.wait_for_gate("merge-one");
+    world.env.ok(&["gate", "approve", "merge-one"]);
+    world.wait_for_file("verifying");
+    world.task("two", "echo 2 > two.txt", &[]);
+    world.wait_for_gate("claim-two");
+    world.env.ok(&["gate", "approve", "claim-two"]);
+    world.wait_for_gate("merge-two");
+    assert!(world.find_task("one")["merged"].is_null(), "its merge is still verified");
+    world.env.ok(&["gate", "approve", "merge-two"]);
+    world.signal_file("go");
+    world.wait_until_merged("one");
+    world.wait_until_merged("two");
+    world.quits_well(live);
+    nothing_is_left(&world);
+}
+
+#[test]
 fn a_killed_session_leaves_nothing_of_a_verification_and_the_next_goes_on() {
     let world = World::new();
     let step = format!("(setsid env -i sh -c 'while :; do sleep 0.1; done' &) ; {}", waits(&world));

@@ -35,7 +35,15 @@ fn what_an_agent_says_without_a_session_is_seen_and_its_iteration_counts() {
     for text in &all {
         assert!(text.contains("75%") && !text.contains("25%"), "{text}");
     }
+    let before = world.agents()[0]["lastActivity"].clone();
     world.all_die();
+    // What was said keeps its time, however much later it is recorded.
+    world.env.ok(&["recover", "--yes"]);
+    let audit = world.env.json(&["task", "audit", "t"]);
+    let said = audit["entries"].as_array().unwrap().iter().rfind(|entry| entry["event"] == "signalled").unwrap();
+    assert_eq!(said["at"], before, "{audit}");
+    let text = said["text"].as_str().unwrap();
+    assert!(text.contains("75"), "{text}");
 }
 
 #[test]
@@ -74,5 +82,7 @@ fn a_budget_that_is_used_up_by_a_crash_waits_at_once() {
     assert!(dry.contains("waits for you at a gate: its budget is used up"), "{dry}");
     let done = world.env.ok(&["recover", "--yes"]);
     assert!(done.contains("its budget is used up") && !done.contains("t  goes on"), "{done}");
+    assert!(done.contains("It waits for you") && !done.contains("To go on with the work"), "{done}");
+    assert!(!done.contains("Estimated time"), "{done}");
     assert!(world.env.ok(&["gate", "list"]).contains("budget-t"));
 }

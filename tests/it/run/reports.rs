@@ -132,6 +132,10 @@ fn a_capture_while_the_agent_works_is_recorded() {
     let agent = &status["agents"][0];
     let shown = (&agent["insertions"], &agent["deletions"], &agent["lastLine"]);
     assert_eq!(shown, (&json!(1), &json!(0), &json!("at work")), "{status}");
+    // It was heard of when it changed the file, not when that was captured.
+    let events = world.env.json(&["events"]);
+    let capture = events["events"].as_array().unwrap().iter().find(|one| one["event"] == "workspaceCaptured").unwrap();
+    assert!(agent["lastActivity"].as_str() < capture["at"].as_str(), "{status} {capture}");
     let text = world.env.ok(&["status"]);
     assert!(text.contains("\nNow:\n  agent-001  +1 -0  at work\n"), "{text}");
     // A capture is made, and recorded, only where something has changed since.

@@ -13,7 +13,6 @@ use axiom_model::work::iteration_marker::{CutOffPoint, LastHeard};
 use axiom_process::client::proof_of_life::lived_until;
 use axiom_process::keeper::spec::KeeperState;
 use axiom_process::keeper_state;
-use axiom_safety::checkpoint::live::live_ref;
 use axiom_safety::context::handle::Context;
 
 impl AgentRuns {
@@ -45,9 +44,6 @@ impl AgentRuns {
     }
 
     pub(crate) fn last_sign(&self, ctx: &Context, agent: &AgentId, work: &AgentWork) -> Timestamp {
-        let (refs, objects) = (ctx.repo.refs(), ctx.repo.objects());
-        let newest = refs.read_ref(&live_ref(&work.task)).ok().flatten();
-        let captured = newest.and_then(|capture| objects.commit_time(&capture).ok()?);
-        last_sign(ctx, (agent, work), self.watch(agent).and_then(|watch| watch.heard_at), captured)
+        last_sign(ctx, (agent, work), self.watch(agent).and_then(|watch| watch.heard_at))
     }
 }

@@ -41,11 +41,13 @@ impl MergeQueue {
         if block_rejected(&mut core.desk)? {
             return Ok(NextMerge::Done);
         }
-        if self.merge_check.is_some() {
-            return Ok(if self.look_after_merge_check(core)? { NextMerge::Done } else { NextMerge::Nothing });
-        }
+        // Only one is verified at a time, but a human is asked about the others meanwhile.
+        let verified_now = self.merge_check.as_ref().map(|check| check.task.clone());
         let state = core.desk.ctx.state();
-        let is_done = |case: &&Task| case.kind == TaskKind::Task && case.status == TaskStatus::Done && case.merged.is_none();
+        let is_done = |case: &&Task| {
+            let is_to_merge = case.kind == TaskKind::Task && case.status == TaskStatus::Done && case.merged.is_none();
+            is_to_merge && verified_now.as_ref() != Some(&case.id)
+        };
         let waiting = state.restorable.tasks.values().filter(is_done);
         let waiting = waiting.filter(|case| needs::to_merge_first(state, case).next().is_none());
         let waiting: Vec<TaskId> = waiting.map(|case| case.id.clone()).collect();
@@ -80,6 +82,9 @@ impl MergeQueue {
                 (Some(Some(GateDecision::Approved | GateDecision::Answered { .. })), _) => may_go.push((task, allowed)),
                 (None, SessionMode::Autopilot) => may_go.push((task, allowed)),
             }
+        }
+        if verified_now.is_some() {
+            return Ok(if self.look_after_merge_check(core)? { NextMerge::Done } else { NextMerge::Nothing });
         }
         let (verified, others): (Vec<_>, Vec<_>) =
             may_go.into_iter().partition(|(task, _)| has_passed(core.desk.ctx, &core.setup, task));

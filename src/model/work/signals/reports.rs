@@ -106,6 +106,16 @@ pub struct TaskCaptureRecord {
     /// How many lines it differs in from where the branch was started, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<ChangedLineCounts>,
+    /// When the newest of what had changed was changed, as far as that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<Timestamp>,
+}
+
+impl TaskCaptureRecord {
+    /// When it shows the agent to have been at work.
+    pub fn seen_at_work(&self) -> Timestamp {
+        self.changed_at.map_or(self.at, |at| at.min(self.at))
+    }
 }
 
 /// How many lines were changed, as `git diff --shortstat` counts them.

@@ -132,6 +132,7 @@ pub(crate) mod tests {
                 at: jiff::Timestamp::UNIX_EPOCH,
                 capture: Oid::new("a".repeat(40)).unwrap(),
                 lines: None,
+                changed_at: None,
             }),
             ..TaskReports::default()
         };

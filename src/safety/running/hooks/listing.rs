@@ -39,8 +39,9 @@ pub struct HookListing {
 pub fn runs(ctx: &Context) -> Result<Vec<EndedHookRun>> {
     let mut all = Vec::new();
     history::each_event(ctx.layout(), |envelope| {
+        let at = envelope.happened_at();
         if let Event::HookRan { run } = envelope.event {
-            all.push(EndedHookRun { at: run.at.unwrap_or(envelope.at), run: *run });
+            all.push(EndedHookRun { at, run: *run });
         }
         Ok(())
     })?;

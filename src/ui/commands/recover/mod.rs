@@ -210,7 +210,7 @@ fn carry_out(
     let recovered = recovered?;
     ctx.store.take_warnings().iter().for_each(|warning| super::warn(warning, screen));
     let text = recovery::after(&recovered);
-    let RecoveryOutcome { done, view } = recovered;
+    let RecoveryOutcome { done, view, can_go_on: _ } = recovered;
     screen.answer(&RecoverJson { recovered: true, done, view }, || text)?;
     tell_hooks(ctx, screen);
     Ok(Exit::Done)

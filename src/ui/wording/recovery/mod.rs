@@ -81,7 +81,7 @@ pub fn before(view: &RecoverySurvey, columns: Option<usize>) -> Option<String> {
 
 /// What was recovered, and what is left.
 pub fn after(recovered: &RecoveryOutcome) -> String {
-    let RecoveryOutcome { done, view } = recovered;
+    let RecoveryOutcome { done, view, can_go_on: _ } = recovered;
     if is_nothing(view) && done.is_empty() {
         return NOTHING.to_owned();
     }
@@ -178,11 +178,14 @@ fn done_in_words(recovered: &RecoveryOutcome) -> String {
     for (done, percent) in recovered.done.iter().filter_map(|done| Some((done, done.progress?))) {
         text.push_str(&format!("  {}  {}\n", bar(percent), done.task_id));
     }
-    if let Some(seconds) = recovered.view.crash.as_ref().and_then(|crash| crash.estimated_seconds).filter(|_| !text.is_empty()) {
+    if let Some(seconds) = recovered.view.crash.as_ref().and_then(|crash| crash.estimated_seconds).filter(|_| recovered.can_go_on)
+    {
         text.push_str(&format!("Estimated time to completion: {}\n", times::span(seconds)));
     }
-    if !recovered.done.is_empty() {
-        text.push_str("To go on with the work: git axiom run\n");
+    match (recovered.done.is_empty(), recovered.can_go_on) {
+        (true, _) => {}
+        (false, true) => text.push_str("To go on with the work: git axiom run\n"),
+        (false, false) => text.push_str("It waits for you: git axiom gate list, git axiom task list\n"),
     }
     text
 }

@@ -11,7 +11,7 @@ use axiom_model::work::agent::{Agent, AgentWork, IterationStage};
 use axiom_model::work::gates::gate::GateKind;
 use axiom_model::work::sessions::session::{SessionState, SupervisorRequest};
 use axiom_model::work::sessions::supervisor_activity::SupervisorActivity;
-use axiom_model::work::signals::reports::TaskReports;
+use axiom_model::work::signals::reports::{TaskCaptureRecord, TaskReports};
 
 /// Without a supervisor (`now` is `None`), nobody knows how long it has worked: up to its last sign of life.
 pub(super) fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentStatusJson {
@@ -20,7 +20,7 @@ pub(super) fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -
     let workspace = work.and_then(|work| state.restorable.workspaces.get(&work.task));
     let reports = work.and_then(|work| state.reports(&work.task));
     let captured = reports.and_then(|reports| reports.captured.as_ref());
-    let (captured_at, lines) = (captured.map(|captured| captured.at), captured.and_then(|captured| captured.lines));
+    let (captured_at, lines) = (captured.map(TaskCaptureRecord::seen_at_work), captured.and_then(|captured| captured.lines));
     let heard = work.map(|work| captured_at.map_or(work.last_activity, |at| at.max(work.last_activity)));
     let since_claimed = |work: &AgentWork| now.or(heard).map(|until| whole_seconds(work.claimed_at, until));
     AgentStatusJson {
