@@ -356,3 +356,31 @@ fn a_path_in_a_submodule_is_taken_out_of_its_captures_there() {
     scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
     assert_eq!((scratch.read("libs/x/mine.txt"), scratch.has("libs/x/.env")), ("mine\n".into(), false));
 }
+
+/// Whoever names a submodule, or a folder around it, means what is in it; which commit it is at is no secret.
+#[test]
+fn a_submodule_that_is_named_is_taken_out_with_all_that_is_in_it_and_goes_back_and_forth() {
+    for named in ["libs/x", "libs"] {
+        let scratch = Scratch::new();
+        let from = scratch.path().with_file_name("from");
+        scratch.git(&["clone", "-q", ".", from.to_str().unwrap()]);
+        let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from.to_str().unwrap(), "libs/x"];
+        scratch.git(&add);
+        scratch.git(&["commit", "-qm", "a submodule"]);
+        // It is at a commit that the repository around it does not have.
+        scratch.git(&["-C", "libs/x", "commit", "-q", "--allow-empty", "-m", "within"]);
+        scratch.write("libs/x/.env", &format!("KEY={SECRET}\n"));
+        scratch.axiom(&["checkpoint", "create", "one"]);
+        scratch.remove("libs/x/.env");
+        scratch.json(&["purge", named, "--yes"]);
+        let all = ["--git-dir=.git/modules/libs/x", "cat-file", "--batch-all-objects", "--batch"];
+        assert!(!scratch.try_git(&all).stdout.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "{named}");
+        let within = scratch.git(&["-C", "libs/x", "rev-parse", "HEAD"]);
+        scratch.write("a.txt", "later\n");
+        scratch.axiom(&["rollback", "checkpoint", "one", "--yes"]);
+        assert!(!scratch.has("libs/x/.env") && scratch.git(&["-C", "libs/x", "rev-parse", "HEAD"]) == within, "{named}");
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(scratch.read("a.txt"), "later\n", "{named}");
+        is_whole(&scratch);
+    }
+}

@@ -38,7 +38,9 @@ enum SubmodulePurgeSubject {
 impl SubmodulePurgeSubject {
     fn of(subject: &PurgeSubject, state: &SubmoduleState) -> Option<Self> {
         match (&subject.path, &subject.blob) {
-            (Some(path), _) => path.within(&state.path).filter(|rest| !rest.as_bytes().is_empty()).map(Self::Path),
+            // One that is at the path, or below it, goes with all that is in it.
+            (Some(path), _) if state.path.within(path).is_some() => Some(Self::Path(RepoPath::default())),
+            (Some(path), _) => path.within(&state.path).map(Self::Path),
             (None, Some(blob)) => Some(Self::Content(blob.clone())),
             (None, None) => None,
         }

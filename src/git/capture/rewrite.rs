@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::extras::{CaptureExtras, LIST};
 use super::worktree::INDEX_OF;
 use crate::base::limits;
-use crate::base::modes::TREE;
+use crate::base::modes::{GITLINK as SUBMODULE, TREE};
 use crate::base::object_kind::ObjectKind;
 use crate::objects::database::{CommitContent, TreeEntry};
 use crate::repo::handles::{Captures, Objects};
@@ -215,7 +215,8 @@ impl Objects<'_> {
                 if oid != self.empty_tree()? || oid == entry.oid {
                     left.push(TreeEntry { oid, ..entry });
                 }
-            } else if other == Some(&entry) || !cut.takes(&path, &entry.oid) {
+            // Which commit a submodule is at is none of its contents: those are in captures of its own.
+            } else if other == Some(&entry) || entry.mode == SUBMODULE || !cut.takes(&path, &entry.oid) {
                 left.push(entry);
             } else {
                 changed = true;

@@ -40,9 +40,7 @@ pub struct CaptureRemovals {
 impl CaptureRemovals {
     /// Whether a path is the one that is taken out, or below it.
     pub fn names(&self, path: &RepoPath) -> bool {
-        self.path.as_ref().is_some_and(|root| {
-            path.as_bytes().strip_prefix(root.as_bytes()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-        })
+        self.path.as_ref().is_some_and(|root| path.within(root).is_some())
     }
 
     /// Whether a file is taken out.
