@@ -1,14 +1,19 @@
 //! Whether anybody works in the repository: locks decide, so the answer is certain.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::busy;
 use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_process::keeper::spec::KEEPER_LOCK;
+use axiom_safety::attach::join::wait_until_saved;
 use axiom_safety::context::handle::Context;
 use axiom_safety::operation::stop_agents;
 use axiom_store::beside::attach::AttachFiles;
+
+/// How long it is waited for what an attached agent did a moment ago.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Refuses while agents, planners, verifications, watches or attached sessions' joiners run. Sessions are refused by their own lock.
 pub(crate) fn check(ctx: &Context) -> Result<()> {
@@ -33,7 +38,7 @@ pub(crate) fn check(ctx: &Context) -> Result<()> {
         return Err(busy("a program of an agent still runs whose keeper has died").hint("git axiom recover --yes    ends it"));
     }
     let attached = AttachFiles::of(ctx.layout());
-    if files::is_locked(&attached.joiner_lock())? {
+    if !wait_until_saved(&attached, PATIENCE)? {
         return Err(busy("what an attached agent changed is being saved"));
     }
     for lock in attached.watcher_locks() {

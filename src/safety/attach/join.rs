@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::hook::JoinerLine;
 use super::saving::{self, SaveRequest};
@@ -52,6 +52,22 @@ pub(super) fn start(files: &AttachFiles, worktree: &Path) -> Result<()> {
     let arguments: [OsString; 3] = ["hook".into(), "--join".into(), worktree.into()];
     let null = files::open_append(Path::new("/dev/null"))?;
     detached::start_alone(&arguments, null).map(drop)
+}
+
+/// Waits until what agents did is saved; returns whether it is. It gives up where that takes longer than `patience`, or has failed.
+pub fn wait_until_saved(files: &AttachFiles, patience: Duration) -> Result<bool> {
+    let (began, mut pause) = (Instant::now(), Duration::from_millis(1));
+    loop {
+        let works = files::is_locked(&files.joiner_lock())?;
+        if !works && files.lines().is_empty() {
+            return Ok(true);
+        }
+        if began.elapsed() >= patience || (!works && files.unsaved().is_some()) {
+            return Ok(false);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
 }
 
 /// The joiner, in a process of its own: ends when no line waits.

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::elsewhere::PromptElsewhere;
+use super::join::wait_until_saved;
 use super::{elsewhere, not_saved};
 use crate::context::handle::Context;
 use crate::history::work_diff::TaskDiff;
@@ -31,6 +32,8 @@ pub use way_back::{CheckpointRollbackScope, HeadSincePrompt, back};
 
 /// The longest text that is kept of a prompt, in characters.
 const LONGEST: usize = 80;
+/// How long a list waits for what an agent did a moment ago.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// The most commits that are told of a prompt.
 const MOST_COMMITS: usize = 200;
 
@@ -114,7 +117,11 @@ pub fn forget(ctx: &Context, numbers: Option<&[u32]>) -> Result<usize> {
 }
 
 /// The prompts, newest first, at most `most`.
-pub fn list(ctx: &Context, most: usize) -> Result<Vec<Prompt>> {
+pub fn list(ctx: &mut Context, most: usize) -> Result<Vec<Prompt>> {
+    // What the newest changed is known once that is saved.
+    let is_saved = wait_until_saved(&AttachFiles::of(ctx.layout()), PATIENCE)?;
+    ctx.store.refresh()?;
+    let ctx = &*ctx;
     let all = ctx.state().record.checkpoints.by_age()?;
     let texts = AttachFiles::of(ctx.layout()).prompts()?;
     let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
@@ -123,7 +130,10 @@ pub fn list(ctx: &Context, most: usize) -> Result<Vec<Prompt>> {
     let since = shown.last().map(|(_, record)| record.created_at);
     let backs = since.map_or_else(|| Ok(Vec::new()), |since| rollbacks(ctx, since))?;
     let known = shown.into_iter().filter_map(|(place, record)| {
-        let prompt = prompt(ctx, record, &all[place + 1..], &texts)?;
+        let mut prompt = prompt(ctx, record, &all[place + 1..], &texts)?;
+        if prompt.files == Some(0) && !is_saved {
+            (prompt.files, prompt.insertions, prompt.deletions) = (None, None, None);
+        }
         Some(Prompt { taken_back_by: taken_back_by(&backs, &prompt, &all[..=place]), ..prompt })
     });
     Ok(known.collect())

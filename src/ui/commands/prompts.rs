@@ -84,8 +84,8 @@ pub fn run(args: &PromptsArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
     if let Some(number) = args.number {
         return one_prompt::show(number, global, screen);
     }
-    let ctx = look(global, screen)?;
-    let all = prompts::list(&ctx, args.count)?;
+    let mut ctx = look(global, screen)?;
+    let all = prompts::list(&mut ctx, args.count)?;
     let alive = sessions::list(&ctx).into_iter().filter(sessions::AttachedSession::is_alive).map(AttachedSessionJson::from);
     let not_held: String = alive.map(|one| not_saved_in_words(&one)).collect();
     let mut not_saved = not_saved::list(&ctx)?;
