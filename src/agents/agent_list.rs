@@ -45,14 +45,15 @@ pub enum AgentProgramOrigin {
     Own,
 }
 
-/// All presets and all programs of the configuration, in this order. Those that are found are asked for their versions.
+/// All presets and all programs of the configuration, in this order; tasks without a persona go to the one called `default`, if any.
+/// Those that are found are asked for their versions.
 ///
 /// # Errors
 /// `CONFIG_INVALID` with the key that cannot be used.
-pub fn all(config: &Config) -> Result<Vec<AgentProgramListing>> {
+pub fn all(config: &Config, default: Option<&str>) -> Result<Vec<AgentProgramListing>> {
     let own = config.agents.adapters.keys().map(String::as_str).filter(|name| presets::preset_text(name).is_none());
     let names: Vec<&str> = presets::names().map(|name| name as &str).chain(own).collect();
-    let mut all = names.into_iter().map(|name| known(config, name)).collect::<Result<Vec<_>>>()?;
+    let mut all = names.into_iter().map(|name| known(config, name, default)).collect::<Result<Vec<_>>>()?;
     std::thread::scope(|scope| {
         for one in &mut all {
             if one.path.is_some() && !one.adapter.version.is_empty() {
@@ -63,7 +64,7 @@ pub fn all(config: &Config) -> Result<Vec<AgentProgramListing>> {
     Ok(all)
 }
 
-fn known(config: &Config, name: &str) -> Result<AgentProgramListing> {
+fn known(config: &Config, name: &str, default: Option<&str>) -> Result<AgentProgramListing> {
     let adapter = program(config, name)?;
     let origin = match (presets::preset_text(name), config.agents.adapters.contains_key(name)) {
         (Some(_), false) => AgentProgramOrigin::Preset,
@@ -73,5 +74,5 @@ fn known(config: &Config, name: &str) -> Result<AgentProgramListing> {
     let path = adapter.command.first().and_then(|word| find(word));
     let its = config.personas.iter().filter(|(_, persona)| persona.agent.as_deref() == Some(name));
     let personas = its.map(|(persona, _)| persona.clone()).collect();
-    Ok(AgentProgramListing { is_default: config.agents.default == name, adapter, origin, path, version: None, personas })
+    Ok(AgentProgramListing { is_default: default == Some(name), adapter, origin, path, version: None, personas })
 }

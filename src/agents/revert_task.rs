@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 use axiom_git::MovedObstacle;
+use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::base::ids::{AgentId, CheckpointName, GateId, OperationId, TaskId};
 use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
@@ -45,6 +46,23 @@ pub struct TaskRollbackRequest {
     pub resolve: bool,
     /// What happens to the tasks afterwards, since their work has to be done again.
     pub afterwards: AfterHalt,
+}
+
+impl TaskRollbackRequest {
+    /// The command that makes a worktree to resolve a conflict in, and goes on with the same rollback once it is resolved.
+    pub(crate) fn to_resolve(&self) -> String {
+        let mut command = format!("git axiom rollback task {}", self.task);
+        if self.cascade {
+            command.push_str(" --cascade");
+        }
+        if let Some(target) = &self.target {
+            command.push_str(&format!(" --target {}", shell_word(target)));
+        }
+        if self.afterwards == AfterHalt::Again {
+            command.push_str(" --retry");
+        }
+        command + " --resolve"
+    }
 }
 
 /// A completed rollback of a task.
@@ -208,7 +226,7 @@ fn settle_or_say(ctx: &Context, wanted: &TaskRollbackRequest, work: plan::TaskRo
     if !wanted.resolve {
         return Ok(TaskRollbackOutcome::Conflict(preview));
     }
-    let path = resolve::set_up(ctx, &wanted.task, &preview.target, &work.plan, &work.reverted)?;
+    let path = resolve::set_up(ctx, wanted, &preview.target, &work.plan, &work.reverted)?;
     Ok(TaskRollbackOutcome::ToSettle(preview, path))
 }
 

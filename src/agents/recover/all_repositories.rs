@@ -113,7 +113,7 @@ fn standing(layout: &StoreLayout) -> Result<(RepositoryRecoveryState, usize)> {
 /// Starts its session with the options that it had.
 fn begin(path: &str, layout: &StoreLayout) -> Result<()> {
     let mut arguments: Vec<OsString> = vec!["run".into(), "--detach".into()];
-    arguments.extend(last_options::read(layout)?.into_iter().map(OsString::from));
+    arguments.extend(last_options::arguments(layout)?.into_iter().map(OsString::from));
     let output = detached::in_repository(Path::new(path), &arguments)?;
     if output.status.success() {
         return Ok(());

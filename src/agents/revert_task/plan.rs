@@ -110,6 +110,8 @@ pub struct TaskRollbackPreview {
     pub skipped: Vec<SkippedCommitLine>,
     /// The files in conflict: then nothing is done.
     pub conflicts: Vec<RevertConflictLine>,
+    /// The command that makes a worktree to resolve a conflict in, and goes on once it is resolved.
+    pub resolve: String,
 }
 
 /// The complete plan.
@@ -228,6 +230,7 @@ fn preview(
         skipped: lines,
         changes: PlannedChanges::default(),
         conflicts: Vec::new(),
+        resolve: wanted.to_resolve(),
     }
 }
 

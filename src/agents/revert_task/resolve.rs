@@ -19,8 +19,8 @@ use axiom_safety::context::conflict_notes::RevertConflictWorktree;
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::{trash, workspace_folder};
 
-use super::find;
 use super::reverts::RevertOutcome;
+use super::{TaskRollbackRequest, find};
 
 /// All conflicts that are being resolved, ordered by path. Starts no process and takes no lock.
 pub fn settling(ctx: &Context) -> Result<Vec<RevertConflictWorktree>> {
@@ -51,11 +51,12 @@ pub(super) fn worktree(ctx: &Context, task: &TaskId) -> Result<Option<Worktree>>
 /// it to the trash.
 pub(super) fn set_up(
     ctx: &Context,
-    task: &TaskId,
+    wanted: &TaskRollbackRequest,
     target: &RefName,
     plan: &TaskRevertPlan,
     reverted: &RevertOutcome,
 ) -> Result<PathBuf> {
+    let task = &wanted.task;
     let path = place(ctx, task)?;
     workspace_folder::exclude(ctx)?;
     clear(ctx, &path)?;
@@ -73,8 +74,12 @@ pub(super) fn set_up(
         return Err(output.error().hint(format!("git worktree remove --force '{}'", path.display())));
     }
     env::fault_point("resolve.reverting");
-    let note =
-        RevertConflictWorktree { task_id: task.clone(), target: target.clone(), path: path.to_string_lossy().into_owned() };
+    let note = RevertConflictWorktree {
+        task_id: task.clone(),
+        target: target.clone(),
+        path: path.to_string_lossy().into_owned(),
+        resolve: wanted.to_resolve(),
+    };
     conflict_notes::write(made.git_dir(), &note)?;
     env::fault_point("resolve.noted");
     Ok(path)

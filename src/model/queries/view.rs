@@ -130,6 +130,10 @@ const MOST_COMMANDS: usize = 5;
 pub fn next_commands(state: &State) -> Vec<String> {
     let mut commands = Vec::new();
     let waiting: Vec<&Gate> = state.restorable.gates.values().filter(|gate| gate.decision.is_none()).collect();
+    let together = waiting.iter().filter(|gate| gate.goes_with_all()).count();
+    if together > 1 {
+        commands.push(format!("git axiom gate approve --all    approves {together} of them"));
+    }
     for gate in waiting.iter().take(MOST_COMMANDS) {
         commands.extend(to_settle_first(&gate.reason));
         commands.push(gate.kind.command(gate.id.as_str()));

@@ -257,6 +257,10 @@ impl Context {
     /// more, may say that more is kept: so nothing expires.
     fn take_config(&mut self, loaded: EffectiveConfig, trust: &ProjectTrust, is_part: bool) {
         self.found.unapproved_verify = unapproved_verify(&self.repo, trust, &loaded);
+        let is_default = |(name, setting): &(String, config::ConfigSetting)| {
+            name == "agents.default" && setting.source == config::ConfigSource::Default
+        };
+        self.found.no_agent_chosen = loaded.settings.iter().any(is_default);
         self.found.nothing_expires = is_part || trust.has_lapsed();
         self.found.lapsed_keys = trust.lapsed().map(|files| keys_of(&self.repo, &files)).unwrap_or_default();
         self.config = loaded.config;

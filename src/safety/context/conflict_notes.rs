@@ -25,6 +25,8 @@ pub struct RevertConflictWorktree {
     pub target: RefName,
     /// The path of the worktree.
     pub path: String,
+    /// The command that goes on once the conflict is resolved.
+    pub resolve: String,
 }
 
 /// The notes in the git directories of linked worktrees, with the paths as they were written.

@@ -61,6 +61,8 @@ pub struct OpeningFindings {
     pub proof: LooseCheckReport,
     /// The repository's own configuration file, where it sets `merge.verify` and nobody has approved it.
     pub unapproved_verify: Option<PathBuf>,
+    /// Whether nobody has set `agents.default`.
+    pub no_agent_chosen: bool,
     /// Whether a part of the configuration does not count, which may say that more is kept: then nothing expires.
     pub nothing_expires: bool,
     /// The keys of the project's configuration that counted when it was approved, and do not count now.

@@ -40,7 +40,15 @@ impl SessionPrograms {
     /// # Errors
     /// `CONFIG_INVALID` with the key.
     pub fn configured(config: &Config) -> Result<Self> {
-        let default = Arc::new(program(config, &config.agents.default)?);
+        Self::with_default(config, &config.agents.default)
+    }
+
+    /// As [`SessionPrograms::configured`], with another program in the place of `agents.default`.
+    ///
+    /// # Errors
+    /// `CONFIG_INVALID` with the key.
+    pub fn with_default(config: &Config, name: &str) -> Result<Self> {
+        let default = Arc::new(program(config, name)?);
         let mut personas = BTreeMap::new();
         for (persona, table) in &config.personas {
             let Some(agent) = &table.agent else { continue };

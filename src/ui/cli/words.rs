@@ -1,5 +1,6 @@
 //! Times and paths for people. In JSON, times are RFC 3339 in UTC and paths are absolute.
 
+use std::ops::Range;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -35,13 +36,43 @@ pub fn below(base: Option<&Path>, path: &str) -> String {
     }
 }
 
+/// Programs whose calls are shown to people who copy them.
+const SHOWN_PROGRAMS: [&str; 3] = ["git ", "mv ", "rm "];
+
+/// Where a command stands in a line: at its beginning, or behind `: `, a quotation mark or a bracket.
+fn commands(line: &str) -> Vec<Range<usize>> {
+    let indented = line.len() - line.trim_start().len();
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (at, _) in line.char_indices() {
+        let (before, rest) = line.split_at(at);
+        let is_inside = found.last().is_some_and(|one| one.end > at);
+        if is_inside || !SHOWN_PROGRAMS.iter().any(|program| rest.starts_with(program)) {
+            continue;
+        }
+        let ends: &[&str] = match before.chars().next_back() {
+            Some('\'') => &["'"],
+            Some('(') => &[")"],
+            _ if at == indented || before.ends_with(": ") => &["   ", "; ", ", "],
+            _ => continue,
+        };
+        let long = ends.iter().filter_map(|end| rest.find(end)).min().unwrap_or(rest.len());
+        found.push(at..at + long);
+    }
+    found
+}
+
 /// Where a line is folded so that its parts have so many columns, each part after the first behind this many spaces: the places of the
-/// spaces that become line feeds. Words that are longer stay whole.
+/// spaces that become line feeds. Words that are longer stay whole, and commands: a terminal breaks them so that they can be copied.
 pub fn fold_points(line: &str, columns: usize, indent: usize) -> Vec<usize> {
     let begin = line.len() - line.trim_start().len();
+    let commands = if width(line) > columns { commands(line) } else { Vec::new() };
+    let is_whole = |place: usize| commands.iter().any(|command| command.contains(&place));
+    let breaks = line.match_indices(' ').map(|(place, _)| place).filter(|place| *place >= begin && !is_whole(*place));
+    let mut ends: Vec<usize> = breaks.collect();
+    ends.push(line.len());
     let (mut points, mut at, mut place) = (Vec::new(), begin, begin);
-    for word in line.trim_start().split(' ') {
-        let wide = width(word);
+    for end in ends {
+        let wide = width(&line[place + usize::from(place > begin)..end]);
         if place > begin && at + 1 + wide > columns {
             points.push(place);
             at = indent;
@@ -49,7 +80,7 @@ pub fn fold_points(line: &str, columns: usize, indent: usize) -> Vec<usize> {
             at += 1;
         }
         at += wide;
-        place += word.len() + usize::from(place > begin);
+        place = end;
     }
     points
 }
@@ -79,6 +110,20 @@ mod tests {
         assert_eq!(folded("中文 中文", Some(8), 0), "中文\n中文");
         assert_eq!(folded("ab cd", None, 3), "ab cd");
         assert_eq!(folded("   ", Some(2), 0), "   ");
+    }
+
+    #[test]
+    fn a_command_stays_whole_so_that_it_can_be_copied() {
+        let long = "  git fetch --no-tags /a/long/path/of/a/bundle 'refs/axiom/*:refs/axiom/*'";
+        assert_eq!(folded(long, Some(30), 4), long);
+        let told = "Edit, git add. Then: git axiom rollback task t3 --cascade --resolve";
+        assert_eq!(folded(told, Some(40), 2), "Edit, git add. Then:\n  git axiom rollback task t3 --cascade --resolve");
+        let quoted = "it goes on with 'git axiom run --until-idle' as before";
+        assert_eq!(folded(quoted, Some(31), 0), "it goes on with\n'git axiom run --until-idle' as\nbefore");
+        let explained = "hint: git axiom run --retry    starts those again that were stopped";
+        assert_eq!(folded(explained, Some(36), 2), "hint: git axiom run --retry    starts\n  those again that were stopped");
+        let many = "It waits: git axiom gate list, git axiom task list";
+        assert_eq!(folded(many, Some(32), 0), "It waits: git axiom gate list,\ngit axiom task list");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::cli::visible;
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_agents::agent_list;
 use axiom_agents::agent_list::{AgentProgramListing, AgentProgramOrigin};
+use axiom_agents::supervise::last_options::ChosenProgram;
 use axiom_agents::supervise::status;
 use axiom_agents::supervise::status::AgentStatusJson;
 use axiom_base::env;
@@ -129,9 +130,17 @@ pub fn run(args: &AgentsArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
         return check::run(args, global, screen);
     }
     let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
-    let all = agent_list::all(&ctx.config)?;
+    let chosen = ChosenProgram::of(&ctx, Vec::new())?;
+    let (default, given) = match &chosen {
+        ChosenProgram::Named(name) => (Some(name.as_str()), None),
+        ChosenProgram::Given(_) => (None, Some(chosen.in_words())),
+    };
+    let all = agent_list::all(&ctx.config, default)?;
     let answer = AgentsJson { agents: all.iter().map(view).collect(), working: working(&ctx)? };
-    screen.answer(&answer, || working_in_words(&answer.working) + in_words(&all))?;
+    screen.answer(&answer, || {
+        let last = |command: String| format!("\nTasks go to the program of the last session: {}\n", visible::line(&command));
+        working_in_words(&answer.working) + in_words(&all) + given.map_or_else(String::new, last)
+    })?;
     Ok(Exit::Done)
 }
 

@@ -127,7 +127,7 @@ pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<E
             show::run(&ctx, &gate, screen)?;
             return Ok(Exit::Done);
         }
-        GateVerb::Approve { all: true, gates: _ } => (those_without_a_price(&ctx), GateDecision::Approved),
+        GateVerb::Approve { all: true, gates: _ } => (all_together(&ctx), GateDecision::Approved),
         GateVerb::Approve { all: false, gates } => (gates, GateDecision::Approved),
         GateVerb::Reject { gate, reason } => (vec![gate], GateDecision::Rejected { reason }),
         GateVerb::Answer { gate, text } => (vec![gate], GateDecision::Answered { text }),
@@ -151,11 +151,8 @@ pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<E
 }
 
 /// What a human may approve without a look at each: not what asks for words, and not what asks for money or time.
-fn those_without_a_price(ctx: &Context) -> Vec<String> {
-    let gates = ctx.state().restorable.gates.values();
-    let needs_its_name = |kind: GateKind| matches!(kind, GateKind::Question | GateKind::Budget);
-    let waiting =
-        gates.filter(|gate| gate.decision.is_none() && !needs_its_name(gate.kind) && !asks_of_planner(gate.id.as_str()));
+fn all_together(ctx: &Context) -> Vec<String> {
+    let waiting = ctx.state().restorable.gates.values().filter(|gate| gate.goes_with_all());
     waiting.map(|gate| gate.id.to_string()).collect()
 }
 

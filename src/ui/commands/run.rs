@@ -16,6 +16,7 @@ use crate::commands::progress::ProgressPrinter;
 use crate::commands::task::budget::BudgetArgs;
 use axiom_agents::supervise;
 use axiom_agents::supervise::detach::BackgroundWatcher;
+use axiom_agents::supervise::last_options::ChosenProgram;
 use axiom_agents::supervise::{CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions, last_options, target};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::names::RefName;
@@ -23,8 +24,9 @@ use axiom_model::queries::view::next_commands;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement;
-use axiom_safety::running::programs;
-use axiom_safety::running::programs::SessionPrograms;
+
+/// How another agent program is chosen.
+const OTHERS: &str = "git axiom run -- PROGRAM, or git config axiom.agents.default NAME, choose another";
 
 /// The largest number of agents.
 const MOST_AGENTS: u32 = 100;
@@ -70,7 +72,7 @@ pub struct RunArgs {
     /// This is the session in the background
     #[arg(long, hide = true, conflicts_with = "detach")]
     pub detached: bool,
-    /// The agent program and its arguments; without one, the configured agent
+    /// The agent program and its arguments; without one agents.default, or that of the last session
     #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<String>,
 }
@@ -99,7 +101,11 @@ fn still_protected(ctx: &Context) -> Result<()> {
 pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     still_protected(&ctx)?;
-    let mut options = options(&ctx, args, global)?;
+    let program = ChosenProgram::of(&ctx, from_here(args.program.clone(), &super::working_dir(global)?)?)?;
+    if args.program.is_empty() && program != ChosenProgram::Named(ctx.config.agents.default.clone()) && !args.detached {
+        screen.note(&format!("note: the agent program is that of the last session, '{}': {OTHERS}", program.in_words()));
+    }
+    let mut options = options(&ctx, args, &program)?;
     if args.panel && (screen.wants_json() || !std::io::stdout().is_terminal()) {
         return Err(Error::new(Code::Usage, "--panel needs a terminal")
             .hint("git axiom run --detach    runs in the background without one"));
@@ -120,7 +126,7 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     if args.detached {
         axiom_base::own_process::session::begin_session()?;
     }
-    note_for_recovery(&ctx, args, global, screen)?;
+    note_for_recovery(&ctx, args, program, screen)?;
     let longest = supervise::longest_end(ctx.config.agents.grace_seconds);
     let interrupts = InterruptCounter::install(|text| Screen::for_people().complain(text), leave_at_once, longest)?;
     let mut progress =
@@ -164,7 +170,7 @@ fn from_here(mut program: Vec<String>, here: &Path) -> Result<Vec<String>> {
 }
 
 /// The options of a session: the command line has priority over the configuration.
-fn options(ctx: &Context, args: &RunArgs, global: &GlobalArgs) -> Result<SupervisorOptions> {
+fn options(ctx: &Context, args: &RunArgs, program: &ChosenProgram) -> Result<SupervisorOptions> {
     let within = |what: &str, value: u32, most: u32| match value {
         0 => Err(Error::new(Code::InvalidInput, format!("{what} cannot be 0")).hint("leave it out, or give 1 or more")),
         n if n > most => Err(Error::new(Code::InvalidInput, format!("{what} cannot be more than {most}"))),
@@ -180,21 +186,17 @@ fn options(ctx: &Context, args: &RunArgs, global: &GlobalArgs) -> Result<Supervi
         retry: args.retry,
         after_crash: CrashTaskDecisions::default(),
         limits: args.budget.read()?.on(ctx.config.budget.of_a_session()),
-        programs: if args.program.is_empty() {
-            SessionPrograms::configured(&ctx.config)?
-        } else {
-            SessionPrograms::only(programs::bare(from_here(args.program.clone(), &super::working_dir(global)?)?)?)
-        },
+        programs: program.programs(&ctx.config)?,
     })
 }
 
 /// Lists the repository and the options of the session for `recover --all`. Where that fails, it is only said.
-fn note_for_recovery(ctx: &Context, args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<()> {
+fn note_for_recovery(ctx: &Context, args: &RunArgs, program: ChosenProgram, screen: &mut Screen) -> Result<()> {
     let target = target::of_session(ctx, args.target.as_deref().map(RefName::branch_named).as_ref())?;
     // It is started again in the main worktree.
     let target = (args.target.is_some() || target.in_linked_worktree).then(|| target.branch.short().to_owned());
-    let arguments = arguments(args, target, from_here(args.program.clone(), &super::working_dir(global)?)?);
-    let noted = placement::list(ctx.layout()).and_then(|()| last_options::note(ctx.layout(), arguments));
+    let arguments = arguments(args, target, &program);
+    let noted = placement::list(ctx.layout()).and_then(|()| last_options::note(ctx.layout(), arguments, program));
     if let Err(error) = noted {
         screen.note(&format!("warning: 'git axiom recover --all' will not know of this session: {error}"));
     }
@@ -202,7 +204,7 @@ fn note_for_recovery(ctx: &Context, args: &RunArgs, global: &GlobalArgs, screen:
 }
 
 /// The options that make a session like this one again.
-fn arguments(args: &RunArgs, target: Option<String>, program: Vec<String>) -> Vec<String> {
+fn arguments(args: &RunArgs, target: Option<String>, program: &ChosenProgram) -> Vec<String> {
     let RunArgs { agents, mode, target: _, max_iterations, until_idle, budget, .. } = args;
     let valued = [
         ("--target", target),
@@ -215,9 +217,9 @@ fn arguments(args: &RunArgs, target: Option<String>, program: Vec<String>) -> Ve
     ];
     let mut all: Vec<String> = valued.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect();
     all.extend(until_idle.then(|| "--until-idle".to_owned()));
-    if !program.is_empty() {
+    if let ChosenProgram::Given(command) = program {
         all.push("--".to_owned());
-        all.extend(program);
+        all.extend(command.iter().cloned());
     }
     all
 }

@@ -174,9 +174,9 @@ fn in_words(report: &StatusDocument) -> StyledText {
         text.push_grid(StyledGrid::of(rows).cut(&[2, 1]).indented(2));
     }
     for one in &report.settling {
-        let RevertConflictWorktree { task_id, path, .. } = one;
+        let RevertConflictWorktree { task_id, path, resolve, target: _ } = one;
         text.push_str(&format!("\nThe rollback of {task_id} has a conflict to resolve in {path}.\n"));
-        text.push_str(&format!("  Then: git axiom rollback task {task_id} --resolve\n"));
+        text.push_str(&format!("  Then: {resolve}\n"));
     }
     if report.recovery.needed {
         text.push_str(&format!("\n{}", report.recovery.in_words()));

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::cli::grid::StyledGrid;
+use crate::cli::styled::ScreenLook;
 use crate::cli::words;
 use axiom_base::env;
 use axiom_base::error::some_of;
@@ -41,6 +43,25 @@ pub fn over_the_count(ctx: &Context) -> Option<String> {
         )
     })
 }
+
+/// The longest name that git axiom gives.
+const LONGEST_OWN_NAME: usize = 40;
+
+/// The table of checkpoints. Where there is no room, other columns go before a name is cut: it is what other commands need.
+pub fn grid(checkpoints: &[CheckpointListing]) -> StyledGrid {
+    StyledGrid::of(rows(checkpoints)).headed().cut(&[3]).at_least(LONGEST_OWN_NAME).may_go(&[4, 5, 2])
+}
+
+/// The same for a menu: the heading, and a line for each.
+pub fn menu_lines(checkpoints: &[CheckpointListing], columns: Option<usize>) -> (String, Vec<String>) {
+    let columns = columns.map(|columns| columns.saturating_sub(MENU_MARKS));
+    let table = grid(checkpoints).laid_out(ScreenLook { columns, colors: None });
+    let mut lines = table.lines().map(str::to_owned);
+    (lines.next().unwrap_or_default(), lines.collect())
+}
+
+/// How wide the marks of a menu are.
+const MENU_MARKS: usize = 6;
 
 /// The rows of the table; the first one is the heading.
 pub fn rows(checkpoints: &[CheckpointListing]) -> Vec<Vec<Cow<'_, str>>> {

@@ -46,5 +46,5 @@ pub fn in_conflict(preview: &TaskRollbackPreview) -> Error {
     Error::new(Code::MergeConflict, format!("{commit} of '{}' cannot be reverted: nothing was changed", preview.task_id))
         .why(listed(files, NAMED))
         .hint("take back what was built on it first")
-        .hint(format!("git axiom rollback task {} --resolve    makes a worktree to resolve it in", preview.task_id))
+        .hint(format!("{}    makes a worktree to resolve it in", preview.resolve))
 }

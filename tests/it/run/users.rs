@@ -139,3 +139,26 @@ fn a_repository_at_an_odd_place_with_odd_names_works() {
     assert_eq!(world.env.git_in(&odd, &["fsck", "--strict", "--no-dangling", "--no-progress"]), "");
     world.no_process_is_left();
 }
+
+/// A body that was written for a model would be nonsense to a shell, or worse.
+#[test]
+fn the_next_session_has_the_program_of_the_last_one_where_nobody_has_chosen_another() {
+    let world = World::new();
+    let program = world.beside("own");
+    std::fs::write(&program, "#!/bin/sh\ncat > /dev/null\necho own >> who.txt\n").unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    world.task("one", "echo shell >> who.txt", &[]);
+    world.autopilot(&["--", program.to_str().unwrap()]).code(0);
+    world.task("two", "echo shell >> who.txt", &[]);
+    let shown = world.env.ok(&["agents"]);
+    assert!(shown.contains(&format!("the program of the last session: {}", program.display())), "{shown}");
+    let ended = world.autopilot(&[]).code(0);
+    assert!(ended.stderr.contains("that of the last session"), "{}", ended.stderr);
+    assert_eq!(world.env.read("who.txt"), "own\nown\n");
+    // Whoever chooses has what they chose, also where that is what they would have had at first.
+    world.env.git(&["config", "axiom.agents.default", "shell"]);
+    world.task("three", "echo shell >> who.txt", &[]);
+    let ended = world.autopilot(&[]).code(0);
+    assert!(!ended.stderr.contains("last session"), "{}", ended.stderr);
+    assert_eq!(world.env.read("who.txt"), "own\nown\nshell\n");
+}

@@ -253,6 +253,13 @@ impl Gate {
         }
     }
 
+    /// Whether it is decided with all others at once: it waits for a yes or no. More money or time is allowed, and a question answered, for
+    /// each by its name.
+    pub fn goes_with_all(&self) -> bool {
+        let needs_its_name = matches!(self.kind, GateKind::Question | GateKind::Budget) || asks_of_planner(self.id.as_str());
+        self.decision.is_none() && !needs_its_name
+    }
+
     /// What is said below it: until it is decided what helps to decide, and what is to be done by hand first; afterwards what still
     /// says something.
     pub fn lines_below(&self) -> Vec<String> {

@@ -138,8 +138,8 @@ impl PromptQuestion for MenuQuestion {
     type Answer = Vec<usize>;
 
     fn lines(&self, rows: usize, columns: usize) -> Vec<String> {
-        let mut question = String::new();
-        let _ = SimpleTheme.format_select_prompt(&mut question, &self.question);
+        let mark = if self.question.ends_with(['?', ')']) { "" } else { ":" };
+        let question = format!("{}{mark}", self.question);
         let heading = self.heading.as_ref().map(|heading| format!("{}{heading}", " ".repeat(self.margin())));
         let mut lines: Vec<String> = std::iter::once(question).chain(heading).collect();
         // If not all items fit, a line below the list shows how many there are.

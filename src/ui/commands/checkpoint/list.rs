@@ -10,7 +10,7 @@ use crate::cli::styled::StyledText;
 use crate::cli::words;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{open_with_usable_config, purpose};
-use crate::wording::checkpoints::{below, only_text, rows, size_text};
+use crate::wording::checkpoints::{below, grid, only_text, size_text};
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::names::RefName;
 use axiom_model::base::own_names::CAPTURES;
@@ -60,8 +60,7 @@ pub(super) fn list(args: &CheckpointListArgs, global: &GlobalArgs, screen: &mut 
         if ctx.state().record.checkpoints.is_empty() {
             return StyledText::from("There is no checkpoint yet.\n");
         }
-        let list = StyledGrid::of(rows(&answer.checkpoints)).headed().cut(&[3]).may_go(&[5, 2]);
-        StyledText::from(list) + below(&answer.checkpoints)
+        StyledText::from(grid(&answer.checkpoints)) + below(&answer.checkpoints)
     })?;
     Ok(Exit::Done)
 }

@@ -4,11 +4,11 @@
 use super::remove::tell;
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
-use crate::cli::table::table;
+use crate::cli::styled::ScreenLook;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::open_with_usable_config;
 use crate::commands::rollback::menu;
-use crate::wording::checkpoints::{compacted, rows, summary};
+use crate::wording::checkpoints::{compacted, grid, menu_lines, summary};
 use axiom_base::error::{Code, Error, Exit, Result, some_of};
 use axiom_model::base::ids::CheckpointName;
 use axiom_safety::checkpoint;
@@ -46,7 +46,7 @@ pub(super) fn manage(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     loop {
         ctx.store.refresh()?;
         let all = checkpoint::list(&ctx, None)?;
-        screen.note_text(&overview(&ctx, &all)?);
+        screen.note_text(&overview(&ctx, &all, screen.columns())?);
         let labels: Vec<&str> = ACTIONS.iter().map(|(_, label)| *label).collect();
         let chosen = prompt::one_of("What next?", None, &labels, 0)?;
         match chosen.and_then(|place| ACTIONS.get(place)).map_or(CheckpointMenuAction::Leave, |(action, _)| *action) {
@@ -67,23 +67,16 @@ pub(super) fn manage(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// The table of checkpoints, their number, and the disk space.
-fn overview(ctx: &Context, all: &[CheckpointListing]) -> Result<String> {
-    let table = if all.is_empty() { String::new() } else { table(&rows(all)) };
+fn overview(ctx: &Context, all: &[CheckpointListing], columns: Option<usize>) -> Result<String> {
+    let table = if all.is_empty() { String::new() } else { grid(all).laid_out(ScreenLook { columns, colors: None }) };
     Ok(format!("{table}{}", summary(all, ctx.config.checkpoints.max_count, &checkpoint::space(ctx)?)))
-}
-
-/// The heading of the table, and a line for each checkpoint.
-fn labels(all: &[CheckpointListing]) -> (String, Vec<String>) {
-    let table = table(&rows(all));
-    let mut lines = table.lines().map(str::to_owned);
-    (lines.next().unwrap_or_default(), lines.collect())
 }
 
 fn delete(ctx: &mut Context, screen: &mut Screen, all: &[CheckpointListing]) -> Result<()> {
     if all.is_empty() {
         return Ok(());
     }
-    let (heading, labels) = labels(all);
+    let (heading, labels) = menu_lines(all, screen.columns());
     let Some(chosen) = prompt::some_of("Space selects, Enter deletes, Escape leaves", Some(&heading), &labels)? else {
         return Ok(());
     };
@@ -144,7 +137,7 @@ fn roll_back(ctx: &mut Context, screen: &mut Screen, all: &[CheckpointListing]) 
     if all.is_empty() {
         return Ok(None);
     }
-    let (heading, labels) = labels(all);
+    let (heading, labels) = menu_lines(all, screen.columns());
     let chosen = prompt::one_of("Roll back to which one? Escape leaves", Some(&heading), &labels, all.len() - 1)?;
     match chosen.and_then(|place| all.get(place)) {
         Some(one) => menu::offer(ctx, screen, one),

@@ -3,10 +3,9 @@
 
 use super::checkpoint;
 use crate::cli::screen::Screen;
-use crate::cli::table::table;
 use crate::cli::{prompt, words};
 use crate::commands::grammar::consent::ConsentArgs;
-use crate::wording::checkpoints::rows;
+use crate::wording::checkpoints::menu_lines;
 use crate::wording::rollback::{KEPT, nothing_changes, people};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::CheckpointName;
@@ -30,10 +29,9 @@ pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
         ctx.store.refresh()?;
         let mut all = op::list(ctx, None)?;
         all.reverse();
-        screen.note(&counts(ctx));
-        let mut items: Vec<String> =
-            if all.is_empty() { Vec::new() } else { table(&rows(&all)).lines().map(str::to_owned).collect() };
-        let heading = if items.is_empty() { None } else { Some(items.remove(0)) };
+        counts(ctx).iter().for_each(|counts| screen.note(counts));
+        let (heading, mut items) = menu_lines(&all, screen.columns());
+        let heading = Some(heading).filter(|_| !all.is_empty());
         items.push("Make a new checkpoint".to_owned());
         let question = "Roll back to which checkpoint? (Escape changes nothing)";
         let Some(chosen) = prompt::one_of(question, heading.as_deref(), &items, 0)? else {
@@ -61,11 +59,12 @@ const AGREED: super::RollbackCommonArgs = super::RollbackCommonArgs {
     mode: None,
 };
 
-fn counts(ctx: &Context) -> String {
+/// The tasks, where there are any.
+fn counts(ctx: &Context) -> Option<String> {
     let tasks = &ctx.state().restorable.tasks;
     let count = |status| tasks.values().filter(|task| task.kind == TaskKind::Task && task.status == status).count();
     let (done, active, pending) = (count(TaskStatus::Done), count(TaskStatus::Active), count(TaskStatus::Pending));
-    format!("Tasks: {done} done, {active} in progress, {pending} pending")
+    (!tasks.is_empty()).then(|| format!("Tasks: {done} done, {active} in progress, {pending} pending"))
 }
 
 /// Shows what a rollback to a checkpoint changes, asks, and rolls back; `None` where the user declines.

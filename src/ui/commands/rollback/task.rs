@@ -137,16 +137,17 @@ fn to_settle(screen: &mut Screen, preview: &TaskRollbackPreview, path: &Path) ->
     let error =
         Error::new(Code::MergeConflict, format!("'{}' is not taken back before its conflict is resolved", preview.task_id))
             .why(format!("a git revert is in progress in {place}"))
-            .hint(format!("resolve it there, then: git axiom rollback task {} --resolve", preview.task_id));
+            .hint(format!("resolve it there, then: {}", preview.resolve));
     screen.answer_with(&answer, &error, || {
         let files: Vec<String> =
             preview.conflicts.iter().map(|conflict| format!("  {}\n", visible::line(&conflict.path.to_string()))).collect();
         format!(
             "'{0}' conflicts with what was done since. Resolve it in {place}, where a git revert is in progress:\n{1}\
-             There: edit, git add, git revert --continue. Then: git axiom rollback task {0} --resolve\n\
+             There: edit, git add, git revert --continue. Then: {2}\n\
              To give it up: git worktree remove --force '{place}'\n",
             preview.task_id,
-            files.concat()
+            files.concat(),
+            preview.resolve
         )
     })?;
     // The error is part of the text that was printed.

@@ -33,9 +33,12 @@ pub(super) const CONFLICTED: &str = " conflicted with ";
 
 const CHANGES_GUARDED: &str = " changes guarded files: ";
 
-/// What the user has to do by hand before approving: look at guarded files; settle a conflict, or the merge would only conflict
-/// again.
+/// What the user has to do before approving: approve the project's files; look at guarded files; settle a conflict. Otherwise the same
+/// gate would only open again.
 pub fn to_settle_first(reason: &str) -> Option<String> {
+    if reason.ends_with(WANTS_TRUST) || reason.contains(MERGE_WANTS_TRUST) {
+        return Some("first: git axiom trust".to_owned());
+    }
     if let Some((task, _)) = reason.split_once(CHANGES_GUARDED) {
         let branch = branch_names::branch_of(&TaskId::new(task).ok()?);
         return Some(format!("first look at them: git diff HEAD...{}", branch.short()));
