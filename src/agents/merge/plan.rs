@@ -5,7 +5,7 @@ use std::path::Path;
 use super::guarded::guarded_files;
 use super::replay::{self, ComputedMerge};
 use super::{MergeOutcome, checked_out, edit, nothing_in_progress, taken_stash};
-use axiom_base::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result, some_of};
 use axiom_base::files;
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
@@ -83,6 +83,9 @@ pub(super) fn plan(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) 
     if ctx.repo.history().is_ancestor(&work, &old)? {
         return Ok(MergePlan::HasAll { task: case, merged: MergedTaskWork { commit: old, target } });
     }
+    if let Some(what) = markers_left(ctx, task, &work)? {
+        return Ok(MergePlan::Ends(MergeOutcome::InTheWay { what }));
+    }
     let (tree, settled) = match replay::compute(ctx, &old, &work)? {
         ComputedMerge::Clean { tree, settled } => (tree, settled),
         ComputedMerge::Conflict(files) => return Ok(MergePlan::Ends(MergeOutcome::Conflict { files, target: old })),
@@ -94,6 +97,23 @@ pub(super) fn plan(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) 
     // Said before hooks are asked and commands run for this merge.
     ctx.repo.identity()?;
     Ok(MergePlan::Merge { of: MergeCandidate { branch: work, target: old, tree }, task: case, target, settled })
+}
+
+/// Which files of a task's work have the markers of the conflict that was given to its agent, in words: whatever became of the merge, nobody
+/// has settled them.
+fn markers_left(ctx: &Context, task: &TaskId, work: &Oid) -> Result<Option<String>> {
+    let Some(conflict) = ctx.state().record.tasks.get(task).and_then(|record| record.conflict.as_deref()) else {
+        return Ok(None);
+    };
+    let sides = [&conflict.branch, &conflict.target];
+    if sides.iter().any(|side| !ctx.repo.objects().holds(side)) {
+        return Ok(None);
+    }
+    let tree = ctx.repo.objects().tree_of(work)?;
+    let left = ctx.repo.history().left_markers(&tree, (sides[0], sides[1]))?;
+    Ok((!left.is_empty()).then(|| {
+        format!("{} still with the markers of a conflict: settle it in the workspace of {task}, and commit", some_of(&left, 5))
+    }))
 }
 
 /// The guarded files that the merge of a task would change now, for a human who is asked about it. Writes nothing.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::base::modes::{GITLINK as SUBMODULE, TREE};
-use crate::objects::database::{TreeEntry, gix_id};
+use crate::objects::database::gix_id;
 use crate::repo::handles::Objects;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
@@ -38,8 +38,11 @@ impl Objects<'_> {
     /// The contents of the file at a path of a tree, or of all files below it (of all, for the empty path); submodules have none here.
     pub fn contents_at(&self, tree: &Oid, path: &RepoPath) -> Result<BTreeSet<Oid>> {
         let mut contents = BTreeSet::new();
-        let mut open =
-            if path.as_bytes().is_empty() { self.read_tree(tree)? } else { self.entry_at(tree, path)?.into_iter().collect() };
+        let mut open = if path.as_bytes().is_empty() {
+            self.read_tree(tree)?
+        } else {
+            self.entry_in_tree(tree, path)?.into_iter().collect()
+        };
         while let Some(entry) = open.pop() {
             match entry.mode {
                 TREE => open.extend(self.read_tree(&entry.oid)?),
@@ -48,20 +51,6 @@ impl Objects<'_> {
             }
         }
         Ok(contents)
-    }
-
-    fn entry_at(&self, tree: &Oid, path: &RepoPath) -> Result<Option<TreeEntry>> {
-        let (mut folder, mut found) = (tree.clone(), None);
-        for (number, name) in path.as_bytes().split(|byte| *byte == b'/').enumerate() {
-            if number > 0 {
-                match found {
-                    Some(TreeEntry { mode: TREE, oid, .. }) => folder = oid,
-                    Some(_) | None => return Ok(None),
-                }
-            }
-            found = self.read_tree(&folder)?.into_iter().find(|entry| entry.name == name);
-        }
-        Ok(found)
     }
 
     /// Everything that these commits and tags reach, with the path where it was found first. What `without` and its history have is left

@@ -100,7 +100,7 @@ impl Objects<'_> {
         Ok(self.entry_in_tree(tree, path)?.map(|entry| (entry.mode, entry.oid)))
     }
 
-    fn entry_in_tree(&self, tree: &Oid, path: &RepoPath) -> Result<Option<TreeEntry>> {
+    pub(crate) fn entry_in_tree(&self, tree: &Oid, path: &RepoPath) -> Result<Option<TreeEntry>> {
         let mut folder = tree.clone();
         let mut parts = path.as_bytes().split(|byte| *byte == b'/').peekable();
         while let Some(part) = parts.next() {

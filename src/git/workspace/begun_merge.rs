@@ -21,7 +21,7 @@ use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::work::endings::conflict_markers::{has_markers, is_text};
 
 /// The largest file that is looked at for markers, in bytes. A larger one stays open.
-const LIMIT: u64 = 16 * 1024 * 1024;
+pub(super) const LIMIT: u64 = 16 * 1024 * 1024;
 
 /// The file with the commit that is merged.
 const MERGE_HEAD: &str = "MERGE_HEAD";
@@ -51,8 +51,10 @@ pub struct ConflictedPath {
 pub struct InProgressMerge {
     /// The commit that is merged into the workspace's branch.
     pub theirs: Oid,
-    /// The conflicts.
+    /// The conflicts that git has as unmerged.
     stages: Vec<ConflictStage>,
+    /// Those that it has no more as that: staged, but perhaps with the markers.
+    staged: Vec<ConflictStage>,
     /// What the other side has and ours has not: nothing of it was left by the agent.
     brought: BTreeSet<RepoPath>,
 }
@@ -83,7 +85,11 @@ impl Workspaces<'_> {
         let changes = self.repo.history().diff_trees(&tree_of(&ours)?, &tree_of(&theirs)?)?;
         let brought = changes.into_iter().filter(|change| change.new.is_some()).map(|change| change.path).collect();
         let stages = self.repo.index(workspace).own_index_facts()?.unmerged;
-        Ok(Some(InProgressMerge { theirs, stages, brought }))
+        // What cannot be computed now is looked at before the work is merged.
+        let all = self.repo.history().merge_with_markers(&ours, &theirs).map(|merged| merged.unmerged).unwrap_or_default();
+        let is_staged = |one: &ConflictStage| !stages.iter().any(|open| open.path == one.path);
+        let staged = all.into_iter().filter(is_staged).collect();
+        Ok(Some(InProgressMerge { theirs, stages, staged, brought }))
     }
 
     /// The merge in progress that a commit concludes. One that a commit has concluded, after which git was killed, is forgotten.
@@ -108,13 +114,33 @@ impl Workspaces<'_> {
         let open = paths.into_iter().map(|path| {
             let stages = merge.stages.iter().filter(|stage| stage.path == *path).map(|stage| stage.stage).collect();
             let is_marked = match self.content_at(workspace, path)? {
-                ConflictedContent::Content(content) => has_markers(&content, &self.sides(merge, path)?, merge.theirs.as_str()),
+                ConflictedContent::Content(content) => {
+                    has_markers(&content, &self.repo.history().sides_of(&merge.stages, path)?, merge.theirs.as_str())
+                }
                 ConflictedContent::Nothing | ConflictedContent::Link => false,
                 ConflictedContent::Odd => true,
             };
             Ok(ConflictedPath { path: path.clone(), stages, is_marked })
         });
-        open.collect()
+        let open: Vec<ConflictedPath> = open.collect::<Result<_>>()?;
+        let staged = self.staged_with_markers(workspace, merge)?.into_iter();
+        let staged = staged.map(|path| ConflictedPath { path, stages: BTreeSet::from([2, 3]), is_marked: true });
+        let mut all: Vec<ConflictedPath> = open.into_iter().chain(staged).collect();
+        all.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(all)
+    }
+
+    /// The paths that were in conflict and are staged, though their files have the markers still.
+    pub(super) fn staged_with_markers(&self, workspace: &Worktree, merge: &InProgressMerge) -> Result<Vec<RepoPath>> {
+        let paths: BTreeSet<&RepoPath> = merge.staged.iter().map(|stage| &stage.path).collect();
+        let mut marked = Vec::new();
+        for path in paths {
+            let ConflictedContent::Content(content) = self.content_at(workspace, path)? else { continue };
+            if has_markers(&content, &self.repo.history().sides_of(&merge.staged, path)?, merge.theirs.as_str()) {
+                marked.push(path.clone());
+            }
+        }
+        Ok(marked)
     }
 
     /// Whether a path in conflict is settled by what is in the file. Where git has put no marker in it (a file that one side deleted,
@@ -135,19 +161,13 @@ impl Workspaces<'_> {
             ConflictedContent::Nothing | ConflictedContent::Link => return Ok(claim == CompletionClaim::Complete),
             ConflictedContent::Odd => return Ok(false),
         };
-        let sides = self.sides(merge, path)?;
+        let sides = self.repo.history().sides_of(&merge.stages, path)?;
         if has_markers(&content, &sides, merge.theirs.as_str()) {
             return Ok(false);
         }
         let is_file = |stage: u8| merge.stage(path, stage).is_some_and(|one| one.mode & 0o170_000 == 0o100_000);
         let was_marked = is_file(2) && is_file(3) && sides.iter().all(|side| is_text(side));
         Ok(claim == CompletionClaim::Complete || was_marked && sides.first() != Some(&content))
-    }
-
-    /// The contents of ours and theirs at a path in conflict.
-    fn sides(&self, merge: &InProgressMerge, path: &RepoPath) -> Result<Vec<Vec<u8>>> {
-        let stages = [2, 3].into_iter().filter_map(|stage| merge.stage(path, stage)).filter(|stage| stage.mode != GITLINK);
-        stages.map(|stage| self.repo.objects().read_blob(&stage.oid, LIMIT)).collect()
     }
 
     fn content_at(&self, workspace: &Worktree, path: &RepoPath) -> Result<ConflictedContent> {

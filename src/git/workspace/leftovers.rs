@@ -149,7 +149,7 @@ impl Workspaces<'_> {
     fn sort_leftovers(&self, leftovers: &LeftoversRequest<'_>, merge: Option<&InProgressMerge>) -> Result<SortedLeftovers> {
         let LeftoversRequest { workspace, max_file_size, claim, .. } = *leftovers;
         let mut sorted = SortedLeftovers::default();
-        let mut open = Vec::new();
+        let mut open = merge.map_or_else(|| Ok(Vec::new()), |merge| self.staged_with_markers(workspace, merge))?;
         let (entries, unread) = self.repo.index(workspace).status_and_unread(None, None)?;
         sorted.skipped.extend(unread.into_iter().map(|folder| (folder, LeftoverSkipReason::Unreadable)));
         for entry in entries {

@@ -29,6 +29,7 @@ mod held;
 mod hopeless;
 mod how_long;
 mod learnings;
+mod left_markers;
 mod leftovers;
 mod lifecycle_hooks;
 mod limits;

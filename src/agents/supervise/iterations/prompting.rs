@@ -93,7 +93,8 @@ fn history_of(
         Some(with_last_lines(failed, verification.failed()))
     });
     let answer_is_new = record.answer.is_some();
-    let begins_anew = (was_used(ctx, task) && last_run.is_none())
+    // What is given back is there, and so is what was reported of it.
+    let begins_anew = (was_used(ctx, task) && last_run.is_none() && reports.is_none())
         .then(|| context::begins_anew(record.recovery.as_deref().map(|decided| &decided.decision)));
     Ok(PromptHistory {
         verification: details.or_else(summary).into_iter().chain(of_merge).collect(),
