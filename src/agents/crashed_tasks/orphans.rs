@@ -247,6 +247,7 @@ fn cut_off(
         begun: work.claimed_at,
         ended: lived_until(&run, saved_at),
         kept,
+        worked: worked(ctx, &work.task, usage::ran(&run, saved_at, Some(saved_at))),
         progress: facts.progress,
         anew,
         is_there,
@@ -260,6 +261,12 @@ fn cut_off(
         ..orphan(ctx, &agent.id, work, (reason, Some(&heard.reports)))
     };
     Ok(OrphanFindings { orphan, becomes, piece: Some(piece), stopped: None })
+}
+
+/// For how many seconds a task was worked on, with the iteration that was cut off after so many milliseconds.
+fn worked(ctx: &Context, task: &TaskId, cut_off_ms: u64) -> u64 {
+    let before = ctx.state().record.tasks.get(task).map_or(0, |record| record.duration_ms);
+    before.saturating_add(cut_off_ms) / 1_000
 }
 
 /// The last sign of life of an iteration, of which something was heard last at this time. A log that cannot be read tells nothing.

@@ -61,7 +61,7 @@ pub fn agents(ctx: &Context) -> Result<PauseReport> {
     let supervised = ctx.supervisor_alive()?;
     for agent in ctx.state().busy_agents() {
         let Some(work) = &agent.work else { continue };
-        let (task, iteration, progress) = (work.task.clone(), work.iteration, work.progress);
+        let (task, iteration, progress) = (work.task.clone(), work.iteration, ctx.state().progress_of(work));
         let working = WorkingAgent { agent: agent.id.clone(), task, iteration, progress };
         if agent.waits_for_an_answer() {
             // It waits for a human, as before.

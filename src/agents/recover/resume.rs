@@ -185,7 +185,8 @@ fn run(
 ) -> Result<Vec<RecoveredTask>> {
     let touched: BTreeSet<TaskId> = plan.now.iter().map(|orphan| orphan.task_id.clone()).collect();
     let decided = plan.now.iter().filter_map(|orphan| Some((orphan.task_id.clone(), orphan.by_human?))).collect();
-    let after_crash = CrashTaskDecisions { decided, threshold: wanted.threshold, only: wanted.is_limited().then_some(touched) };
+    let only = wanted.is_limited().then_some(touched);
+    let after_crash = CrashTaskDecisions { decided, threshold: wanted.threshold, only, ..CrashTaskDecisions::default() };
     survey::recover(ctx, SupervisorOptions { after_crash, ..SupervisorOptions::attending() }, watcher)?;
     let mut done: Vec<RecoveredTask> = Vec::new();
     for orphan in plan.now {
@@ -331,7 +332,7 @@ pub fn to_abandon(ctx: &Context, view: &RecoverySurvey, ids: &[TaskId]) -> Resul
 pub fn abandon(ctx: &mut Context, tasks: &[TaskId], watcher: &mut dyn SessionWatcher) -> Result<Vec<TaskId>> {
     let only: BTreeSet<TaskId> = tasks.iter().cloned().collect();
     let decided = tasks.iter().map(|task| (task.clone(), CrashAction::ContinueTask)).collect();
-    let after_crash = CrashTaskDecisions { decided, threshold: None, only: Some(only) };
+    let after_crash = CrashTaskDecisions { decided, abandons: true, threshold: None, only: Some(only) };
     survey::recover(ctx, SupervisorOptions { after_crash, ..SupervisorOptions::attending() }, watcher)?;
     ctx.act_as(EventAuthor::User)?;
     let made = checkpoint::create(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeAbandon))?;

@@ -150,7 +150,7 @@ pub fn look_with(ctx: &mut Context, wanted: &RecoverySelection) -> Result<Recove
     view.lost_objects = repair::lost_objects(ctx)?;
     let stopped = look_for_tasks(ctx, wanted, &mut view)?;
     view.lost_files = lost_files::all(ctx, stopped)?;
-    view.leftovers = crash_leftovers::find(ctx)?;
+    view.leftovers = crash_leftovers::find(ctx, &view.left.iter().map(|orphan| &orphan.task_id).collect())?;
     if torn > 0 {
         view.leftovers.push(format!("an incomplete line of {torn} bytes at the end of the event log: it is kept, and cut off"));
     }

@@ -2,7 +2,7 @@
 //! a planner worked or a conflict was settled, temporary files, processes of dead keepers. Looking changes nothing; `repair` and the supervisor
 //! tidy up.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use crate::{merge, revert_task};
 use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_model::base::forms::plural::count_of;
+use axiom_model::base::ids::TaskId;
 use axiom_model::work::agent::Agent;
 use axiom_process::client::leftovers;
 use axiom_process::keeper::spec::KeeperState;
@@ -19,8 +20,8 @@ use axiom_safety::context::kept_hooks;
 use axiom_safety::settings::shared;
 use axiom_safety::upkeep::mend::locks::LOCK_AGE;
 
-/// What is left, a line for each thing.
-pub fn find(ctx: &Context) -> Result<Vec<String>> {
+/// What is left, a line for each thing. What agents of the tasks in `stay` left running is not touched.
+pub fn find(ctx: &Context, stay: &BTreeSet<&TaskId>) -> Result<Vec<String>> {
     let mut found = half_removed(ctx)?;
     let workspaces = &ctx.state().restorable.workspaces;
     let merged = merge::cleanup::with_workspace(ctx);
@@ -38,7 +39,7 @@ pub fn find(ctx: &Context) -> Result<Vec<String>> {
     found.extend(scratch.map(|left| format!("'{}', {}: it is removed", left.path.display(), left.of.went_on())));
     let files = temporaries(ctx, temporaries_age(ctx))?.into_iter();
     found.extend(files.map(|path| format!("'{}', half of a file that was being written: it is removed", path.display())));
-    let processes = processes(ctx)?;
+    let processes = processes(ctx, stay)?;
     if processes > 0 {
         let (words, they_are) = (count_of(processes, "process", "processes"), if processes == 1 { "it is" } else { "they are" });
         found.push(format!("{words} of a dead keeper: {they_are} ended"));
@@ -73,10 +74,12 @@ pub fn temporaries(ctx: &Context, age: Duration) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// How many processes are left of keepers that died.
-fn processes(ctx: &Context) -> Result<usize> {
+/// How many processes are left of keepers that died, but for those of the tasks that stay as they are.
+fn processes(ctx: &Context, stay: &BTreeSet<&TaskId>) -> Result<usize> {
     let mut dead = Vec::new();
-    for (agent, token) in ctx.state().busy_agents().filter_map(|agent: &Agent| Some((agent, agent.token()?))) {
+    let goes = |agent: &&Agent| agent.work.as_ref().is_some_and(|work| !stay.contains(&work.task));
+    let going = ctx.state().busy_agents().filter(goes);
+    for (agent, token) in going.filter_map(|agent: &Agent| Some((agent, agent.token()?))) {
         if let Ok(KeeperState::Dead(record)) = keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
             dead.push(record);
         }

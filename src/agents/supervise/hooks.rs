@@ -41,6 +41,7 @@ impl Supervisor<'_> {
     pub(crate) fn tell_the_rest(&mut self) {
         self.claims.abandon_starting(&mut self.core);
         let (before, begun) = (self.interrupts.count(), Instant::now());
+        self.interrupts.tells_itself();
         let one_hook = || begun + Duration::from_secs(self.core.desk.ctx.config.hooks.timeout);
         let until = self.ends_by.unwrap_or_else(one_hook);
         let mut is_said = false;

@@ -1,6 +1,6 @@
 //! Signals that ask this process to end, and the watch over the end of its session.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,8 @@ pub struct InterruptCounter {
     doing: Arc<Mutex<Vec<String>>>,
     /// When the first signal came, or the session began to end.
     since: Arc<OnceLock<Instant>>,
+    /// Whether what the end waits for is told by whoever waits for it.
+    is_told: Arc<AtomicBool>,
     /// Watches the end of the session, in a thread of its own.
     watch: Option<Arc<SessionEndWatchdog>>,
     /// Wakes the loop.
@@ -128,7 +130,9 @@ impl InterruptCounter {
     /// Where the session is not over by then, says what it waits for; and leaves at last.
     fn watch_end(&self, watch: &SessionEndWatchdog, since: Instant) {
         std::thread::sleep(SAYS_AFTER.saturating_sub(since.elapsed()));
-        (watch.says)(&format!("waiting: {}", self.what_is_left()));
+        if !self.is_told.load(Ordering::SeqCst) {
+            (watch.says)(&format!("waiting: {}", self.what_is_left()));
+        }
         std::thread::sleep((watch.most + REST).saturating_sub(since.elapsed()));
         (watch.says)(&format!("the session does not come to its end: {}", self.what_is_left()));
         (watch.leaves)(&listed(&self.running));
@@ -139,6 +143,11 @@ impl InterruptCounter {
         let agents = (!agents.is_empty()).then(|| format!("{} to end", agents.join(", ")));
         let all: Vec<String> = agents.into_iter().chain(listed(&self.doing)).collect();
         if all.is_empty() { "what agents left to be committed".to_owned() } else { all.join("; ") }
+    }
+
+    /// From now on whoever waits says for what.
+    pub(crate) fn tells_itself(&self) {
+        self.is_told.store(true, Ordering::SeqCst);
     }
 
     /// How many signals have come, and requests.

@@ -108,6 +108,11 @@ impl Supervisor<'_> {
         self.core.bell.wait(if is_watched { pause } else { pause.min(TICK) });
     }
 
+    /// Whether a merge is being verified, or made ready.
+    pub(crate) fn is_merging(&self) -> bool {
+        self.merges.merge_check.is_some() || self.core.drivers.are_at_work(None)
+    }
+
     /// Whether the session is over because nothing more can be done, where no task has to wait.
     pub(crate) fn ending(&mut self) -> Option<SessionOutcome> {
         if !self.core.setup.options.until_idle || self.core.desk.session_state() != SessionState::Running {
@@ -142,7 +147,7 @@ impl Supervisor<'_> {
             | GateKind::Budget
             | GateKind::Disk => true,
         });
-        let merging = self.merges.merge_check.is_some() || self.core.drivers.are_at_work(None);
+        let merging = self.is_merging();
         let is_busy = merging || !self.claims.starting.is_empty() || self.hooks.are_busy(self.core.desk.ctx);
         if working || is_busy || to_act_on || !state.record.requests.is_empty() {
             return None;

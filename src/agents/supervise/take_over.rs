@@ -9,7 +9,7 @@ use crate::repair::OnHumanOperation;
 use axiom_base::error::Result;
 use axiom_model::base::forms::plural::count_of;
 use axiom_model::state::event::{Event, EventAuthor};
-use axiom_model::work::agent::{Agent, AgentWork};
+use axiom_model::work::agent::Agent;
 use axiom_model::work::sessions::session::SessionState;
 use axiom_process::client::leftovers;
 use axiom_safety::running::steps;
@@ -57,11 +57,7 @@ fn take_over_from_crash(core: &mut SessionCore<'_>, humans: OnHumanOperation) ->
             state,
             reason: if left { "the last session was left at once" } else { "the last session ended by a crash" }.into(),
         })?;
-        let only = core.setup.options.after_crash.only.as_ref();
-        let is_looked_after = |work: &&AgentWork| only.is_none_or(|only| only.contains(&work.task));
-        let running = core.runs.running_agents(core.desk.ctx);
-        let adopted = running.iter().filter_map(|agent| core.desk.work_of(agent)).filter(is_looked_after).count();
-        let taken = match adopted {
+        let taken = match core.runs.running_agents(core.desk.ctx).len() {
             0 => "no agent of it runs any more".to_owned(),
             some => format!("{} at work", count_of(some, "agent was", "agents were")),
         };

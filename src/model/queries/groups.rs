@@ -51,9 +51,8 @@ impl<'a> TaskGroupTree<'a> {
                 None => topmost_first.push(case),
             }
         }
-        let reports = state.busy_agents().filter_map(|agent| agent.work.as_ref());
-        let heard = reports.filter_map(|work| Some((&work.task, work.progress?)));
-        // What is left of earlier agents' work counts until the next agent says otherwise.
+        let busy = state.busy_agents().filter_map(|agent| agent.work.as_ref());
+        let heard = busy.filter_map(|work| Some((&work.task, state.progress_of(work)?)));
         let left = state.restorable.reports.keys().filter_map(|task| Some((task, state.reports(task)?.progress?)));
         let reported = left.chain(heard).collect();
         let mut gates: HashMap<&TaskId, Timestamp> = HashMap::new();

@@ -6,7 +6,7 @@ use crate::base::ids::TaskId;
 use crate::queries::groups::TaskGroupTree;
 use crate::queries::task_standing;
 use crate::state::current_state::State;
-use crate::work::gates::gate::{Gate, to_settle_first};
+use crate::work::gates::gate::{Gate, is_for_trust, to_settle_first};
 use crate::work::tasks::task::{Task, TaskKind, TaskStatus};
 
 /// The displayed status: the stored one, except for pending tasks that cannot start, and active ones that a crash cut off.
@@ -135,7 +135,8 @@ pub fn next_commands(state: &State) -> Vec<String> {
         commands.push(format!("git axiom gate approve --all    approves {together} of them"));
     }
     for gate in waiting.iter().take(MOST_COMMANDS) {
-        commands.extend(to_settle_first(&gate.reason));
+        let trust = is_for_trust(&gate.reason).then(|| "git axiom trust    shows the project's files, and asks".to_owned());
+        commands.extend(trust.or_else(|| to_settle_first(&gate.reason)));
         commands.push(gate.kind.command(gate.id.as_str()));
     }
     if waiting.len() > MOST_COMMANDS {

@@ -12,6 +12,8 @@ pub struct CrashedTaskTimes {
     pub ended: Timestamp,
     /// The last moment from which its work is kept: a capture, a report, the end of an iteration.
     pub kept: Timestamp,
+    /// For how many seconds it was worked on, in all its iterations.
+    pub worked: u64,
     /// Its progress in percent.
     pub progress: Option<u8>,
     /// Whether it begins anew.
@@ -61,7 +63,7 @@ pub fn crash(pieces: &[CrashedTaskTimes], now: Timestamp) -> Option<CrashEstimat
 
 /// How many seconds a task takes from now on, if it goes on as fast as before. Less than a second, worked or left, tells nothing.
 fn remaining(piece: &CrashedTaskTimes) -> Option<u64> {
-    let worked = seconds(piece.ended.duration_since(piece.begun));
+    let worked = piece.worked;
     let progress = u64::from(piece.progress.filter(|percent| *percent > 0)?);
     let whole = worked.saturating_mul(100).checked_div(progress)?;
     Some(if piece.anew { whole } else { whole.saturating_sub(worked) }).filter(|left| *left > 0)
@@ -81,15 +83,31 @@ mod tests {
 
     #[test]
     fn loss_and_rest_are_estimated() {
-        let goes_on =
-            CrashedTaskTimes { begun: at(0), ended: at(800), kept: at(780), progress: Some(80), anew: false, is_there: false };
-        let anew =
-            CrashedTaskTimes { begun: at(700), ended: at(800), kept: at(790), progress: Some(5), anew: true, is_there: true };
+        let goes_on = CrashedTaskTimes {
+            begun: at(0),
+            ended: at(800),
+            kept: at(780),
+            worked: 800,
+            progress: Some(80),
+            anew: false,
+            is_there: false,
+        };
+        let anew = CrashedTaskTimes {
+            begun: at(700),
+            ended: at(800),
+            kept: at(790),
+            worked: 100,
+            progress: Some(5),
+            anew: true,
+            is_there: true,
+        };
         let told = crash(&[goes_on], at(890)).unwrap();
         assert_eq!((told.crash_time, told.last_checkpoint, told.crash_duration), (at(800), at(780), 90));
         assert_eq!((told.estimated_loss, told.estimated_seconds), (2, Some(200)));
         let told = crash(&[goes_on, anew], at(100)).unwrap();
         assert_eq!((told.estimated_loss, told.estimated_seconds, told.crash_duration), (13, Some(2000), 0));
+        let told = crash(&[CrashedTaskTimes { begun: at(790), ..goes_on }], at(890)).unwrap();
+        assert_eq!(told.estimated_seconds, Some(200), "the progress is that of all its iterations");
         let never_kept = CrashedTaskTimes { kept: at(0), is_there: true, ..goes_on };
         let told = crash(&[never_kept], at(890)).unwrap();
         assert_eq!((told.estimated_loss, told.last_checkpoint), (0, at(0)), "its files are on the disk");
@@ -97,7 +115,11 @@ mod tests {
         let told = crash(&[unknown], at(890)).unwrap();
         assert_eq!((told.estimated_loss, told.estimated_seconds, told.last_checkpoint), (0, None, at(800)));
         for (progress, ended) in [(30, 0), (100, 800)] {
-            let told = crash(&[CrashedTaskTimes { ended: at(ended), progress: Some(progress), ..goes_on }], at(890)).unwrap();
+            let told = crash(
+                &[CrashedTaskTimes { ended: at(ended), worked: ended.unsigned_abs(), progress: Some(progress), ..goes_on }],
+                at(890),
+            )
+            .unwrap();
             assert_eq!(told.estimated_seconds, None, "{progress}% after {ended} s");
         }
         assert_eq!(crash(&[], at(0)), None);

@@ -21,7 +21,7 @@ use crate::checkpoint::record::DeletedCheckpoint;
 use crate::journal::journaled::JournaledOperation;
 use crate::planning::plan::GoalPlan;
 use crate::recovery::decide::LastCrashDecision;
-use crate::work::agent::Agent;
+use crate::work::agent::{Agent, AgentWork};
 use crate::work::endings::conflict::AssignedConflict;
 use crate::work::endings::delay::DelayedSessionStep;
 use crate::work::endings::last_run::LastIteration;
@@ -339,6 +339,11 @@ impl State {
         let is_done = || self.restorable.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Done);
         let is_there = self.restorable.workspaces.contains_key(task) || is_done();
         self.restorable.reports.get(task).filter(|_| is_there)
+    }
+
+    /// How far a task is that an agent works on. What is left of earlier agents' work counts until this one says otherwise.
+    pub fn progress_of(&self, work: &AgentWork) -> Option<u8> {
+        work.progress.or_else(|| self.reports(&work.task)?.progress)
     }
 
     /// How many tasks are done.

@@ -114,7 +114,7 @@ pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     };
     let (gates, decision) = match verb {
         GateVerb::List => {
-            let gates: Vec<&Gate> = natural::sorted(ctx.state().restorable.gates.values(), |gate| gate.id.as_str());
+            let gates: Vec<&Gate> = natural::sorted(shown(&ctx), |gate| gate.id.as_str());
             let mut lines: Vec<OpenGateJson> = gates.iter().map(|gate| OpenGateJson::from(*gate)).collect();
             trust::say_what_is_approved(&ctx, lines.iter_mut().map(OpenGateJson::reason_and_decided));
             let answer = GateListJson { gates: lines };
@@ -151,6 +151,11 @@ pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<E
 }
 
 /// What a human may approve without a look at each: not what asks for words, and not what asks for money or time.
+/// The gates at which a human decides, or has decided: not those of tasks that go on by themselves after a pause.
+fn shown(ctx: &Context) -> impl Iterator<Item = &Gate> {
+    ctx.state().restorable.gates.values().filter(|gate| !gate.goes_on())
+}
+
 fn all_together(ctx: &Context) -> Vec<String> {
     let waiting = ctx.state().restorable.gates.values().filter(|gate| gate.goes_with_all());
     waiting.map(|gate| gate.id.to_string()).collect()

@@ -178,7 +178,7 @@ fn a_dry_run_shows_what_its_options_do() {
     let done = world.env.axiom(&["recover", "--failed-only", "--yes"]).success();
     assert!(done.stdout.contains("near  begins anew (a human decided so)"), "{done}");
     assert!(done.stdout.ends_with("As the crash left them stay 1 task: far.\nRecovered.\n"), "{done}");
-    assert!(done.stderr.contains("1 agent was at work"), "{done}");
+    assert!(done.stderr.contains("2 agents were at work"), "{done}");
     assert_eq!(shown(&["--failed-only"]), ["", "", "far"]);
     assert_eq!(shown(&[]), ["far", "", ""]);
     let done = world.env.ok(&["recover", "--resume", "sprint"]);

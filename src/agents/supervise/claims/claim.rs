@@ -13,7 +13,7 @@ use crate::supervise::iterations::lost_files::asks_to_begin_anew;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
 use axiom_model::work::endings::failures::SharedSessionStep;
-use axiom_model::work::gates::gate::{GateKind, wants_trust};
+use axiom_model::work::gates::gate::{Gate, GateKind, wants_trust};
 use axiom_model::work::hooks::hook_event::HookEvent;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::tasks::task::TaskStatus;
@@ -113,7 +113,9 @@ impl ClaimsUnderWay {
         if let EventHooks::NotApproved(what) = core.desk.ctx.hooks.at(HookEvent::PreTaskStart) {
             return veto(&mut core.desk, task, wants_trust(&what), Vec::new());
         }
-        match self.prepare_claim(core, task, why) {
+        // At the gate of a task that was paused nobody has decided.
+        let goes_on = core.desk.gate(GateKind::Claim, task).is_some_and(Gate::goes_on);
+        match self.prepare_claim(core, task, if goes_on { "it goes on after the pause" } else { why }) {
             Ok(claim) => self.begins(core, claim),
             Err(error) => core.failures.claim_failed(&mut core.desk, task, error),
         }

@@ -84,7 +84,11 @@ impl SessionCore<'_> {
         };
         let (wanted, by_human) = (&self.setup.options.after_crash, self.setup.options.after_crash.decided.get(task).copied());
         if let Some(decision) = decided(&facts, by_human, limits(self.desk.ctx, wanted.threshold), env::now()) {
-            return Ok(with(decision));
+            let reasoning = match wanted.abandons && by_human.is_some() {
+                true => "it is abandoned, and what is there stays".to_owned(),
+                false => decision.reasoning,
+            };
+            return Ok(with(CrashDecision { reasoning, ..decision }));
         }
         Ok(self.evaluated(agent, work, &facts)?.and_then(with))
     }

@@ -39,6 +39,8 @@ pub struct CrashTaskDecisions {
     pub decided: BTreeMap<TaskId, CrashAction>,
     /// The least progress, in percent, with which a task goes on.
     pub threshold: Option<u8>,
+    /// Whether these leave the plan afterwards.
+    pub abandons: bool,
     /// The tasks that are looked after; all, where there is none.
     pub only: Option<BTreeSet<TaskId>>,
 }

@@ -142,6 +142,10 @@ impl State {
             reports.give_back();
             if let Some(record) = self.record.tasks.get_mut(id) {
                 record.verified.clear();
+                // Why a merge did not pass is what its agent is told.
+                if record.merge_verified.as_ref().is_some_and(|merge| merge.passed()) {
+                    record.merge_verified = None;
+                }
             }
         }
     }

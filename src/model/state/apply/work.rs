@@ -37,6 +37,7 @@ impl State {
             record.last_run = None;
             record.edited.clear();
             record.verified.clear();
+            record.merge_verified = None;
             if let Some(recovery) = &mut record.recovery {
                 recovery.puts_aside = false;
             }

@@ -194,7 +194,7 @@ fn places(ctx: &Context, agent: &str) -> Result<PanelAnswer> {
         agent,
         task: (from.as_str(), &state.task(&from)?.title),
         iteration: (work.map_or(0, |work| work.iteration), most),
-        progress: work.and_then(|work| work.progress),
+        progress: work.and_then(|work| state.progress_of(work)),
         workspace,
     };
     let names = open.iter().map(|choice| choice.id.to_string());

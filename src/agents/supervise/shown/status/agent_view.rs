@@ -32,7 +32,7 @@ pub(super) fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -
         max_iterations: state.record.session.as_ref().map(|session| session.max_iterations),
         workspace: workspace.map(|workspace| workspace.path.clone()),
         branch: workspace.map(|workspace| workspace.branch.to_string()),
-        progress: work.and_then(|work| work.progress),
+        progress: work.and_then(|work| state.progress_of(work)),
         phase: work.and_then(|work| work.phase.clone()),
         parts: work.map(|_| reports.map(TaskPartCounts::of_reports).unwrap_or_default()),
         confidence: reports.and_then(TaskReports::confidence),

@@ -33,12 +33,9 @@ pub(super) const CONFLICTED: &str = " conflicted with ";
 
 const CHANGES_GUARDED: &str = " changes guarded files: ";
 
-/// What the user has to do before approving: approve the project's files; look at guarded files; settle a conflict. Otherwise the same
-/// gate would only open again.
+/// What the user has to do by hand before approving: look at guarded files; settle a conflict, or the merge would only conflict
+/// again.
 pub fn to_settle_first(reason: &str) -> Option<String> {
-    if reason.ends_with(WANTS_TRUST) || reason.contains(MERGE_WANTS_TRUST) {
-        return Some("first: git axiom trust".to_owned());
-    }
     if let Some((task, _)) = reason.split_once(CHANGES_GUARDED) {
         let branch = branch_names::branch_of(&TaskId::new(task).ok()?);
         return Some(format!("first look at them: git diff HEAD...{}", branch.short()));
@@ -61,15 +58,19 @@ pub fn merge_wants_trust(what: &str) -> String {
     format!("{what}{MERGE_WANTS_TRUST}")
 }
 
+/// Whether a gate has such a reason: approved before the files are, it would only open again.
+pub fn is_for_trust(reason: &str) -> bool {
+    reason.ends_with(WANTS_TRUST) || reason.contains(MERGE_WANTS_TRUST)
+}
+
 /// What such gates say once the files are approved, and whether a human has decided at them since; `None` for other reasons.
 pub fn once_trusted(reason: &str, is_decided: bool) -> Option<String> {
-    let then = match (reason.ends_with(WANTS_TRUST), reason.contains(MERGE_WANTS_TRUST)) {
-        (false, false) => return None,
-        (_, _) if is_decided => "",
-        (true, _) => "; approve to ask its hook again",
-        (false, true) => "; approve to merge it",
+    let then = match reason.ends_with(WANTS_TRUST) {
+        _ if is_decided => "",
+        true => "; approve to ask its hook again",
+        false => "; approve to merge it",
     };
-    Some(format!("the project's files are approved by now{then}"))
+    is_for_trust(reason).then(|| format!("the project's files are approved by now{then}"))
 }
 
 const MERGE_WANTS_TRUST: &str = ", so nobody can say whether this may be merged";
