@@ -15,23 +15,28 @@ const LARGEST: u64 = 4096;
 /// How often is looked whether the program has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The first line that a program prints, if it ends within `limit`. It and what it has started in its group is killed then.
+/// The first line that a program prints, or that it complains with where it succeeds and prints none, if it ends within `limit`. It and what it has started in its
+/// group is killed then.
 pub fn first_line(words: &[String], limit: Duration) -> Option<String> {
     let (program, args) = words.split_first()?;
     let mut command = command(program);
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().ok()?;
     let ended = ends_within(&mut child, limit);
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw).filter(|_| !ended) {
         let _ = kill_process_group(group, Signal::KILL);
     }
-    let mut said = Vec::new();
-    let out = child.stdout.take();
-    let _ = child.wait();
+    let (out, complaints) = (child.stdout.take(), child.stderr.take());
+    let succeeded = child.wait().is_ok_and(|status| status.success());
     if !ended {
         return None;
     }
-    out?.take(LARGEST).read_to_end(&mut said).ok()?;
+    first_of(out?).or_else(|| first_of(complaints.filter(|_| succeeded)?))
+}
+
+fn first_of(pipe: impl Read) -> Option<String> {
+    let mut said = Vec::new();
+    pipe.take(LARGEST).read_to_end(&mut said).ok()?;
     let text = String::from_utf8_lossy(&said);
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(|line| line.chars().take(60).collect())
 }
@@ -60,6 +65,8 @@ mod tests {
         let long = Duration::from_secs(60);
         assert_eq!(ask("echo; echo ' v 1.2 '; echo more", long).as_deref(), Some("v 1.2"));
         assert_eq!(ask("exit 3", long), None);
+        assert_eq!(ask("echo v 1.2 >&2", long).as_deref(), Some("v 1.2"));
+        assert_eq!(ask("echo no such option >&2; exit 2", long), None);
         assert_eq!(first_line(&["/nowhere/program".to_owned()], long), None);
         assert_eq!(first_line(&[], long), None);
         let begun = Instant::now();

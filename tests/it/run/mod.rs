@@ -58,5 +58,6 @@ mod streams;
 mod users;
 mod validators;
 mod verify_steps;
+mod watched;
 mod what_is_told;
 mod workspaces;

@@ -139,6 +139,8 @@ impl State {
         let Some(reports) = self.restorable.reports.get_mut(id) else { return };
         reports.iteration = 0;
         if given_back {
+            // It is counted once it is done again.
+            self.record.tasks_completed = self.record.tasks_completed.saturating_sub(1);
             reports.give_back();
             if let Some(record) = self.record.tasks.get_mut(id) {
                 record.verified.clear();

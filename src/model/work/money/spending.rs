@@ -33,7 +33,11 @@ impl UnknownUsage {
     /// Counts an iteration. `most` is the most that is known from elsewhere, where nothing is from here.
     fn hear(&mut self, used: Option<u64>, cut_off: bool, most: u64) {
         match used {
-            Some(used) => self.most = self.most.max(used),
+            Some(used) => {
+                self.most = self.most.max(used);
+                // What was told before it was cut off is a part of it.
+                self.iterations = self.iterations.saturating_add(u64::from(cut_off));
+            }
             None => {
                 self.iterations = self.iterations.saturating_add(1);
                 let guess = if self.most > 0 { self.most } else { most };
@@ -250,6 +254,7 @@ pub(crate) mod tests {
         let over_limit = IterationReport { cut_off: true, ..used(None, Some(0.1), unfinished()) };
         tally.add(&over_limit, of_the_program);
         assert_eq!((tally.tokens_doubt.assumed, tally.cost_doubt.assumed), (207, 1_000_070));
+        assert_eq!((tally.tokens_doubt.iterations, tally.cost_doubt.iterations), (4, 4), "what was told is a part of it");
     }
 
     #[test]

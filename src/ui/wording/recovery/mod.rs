@@ -86,6 +86,9 @@ pub fn after(recovered: &RecoveryOutcome) -> String {
         return NOTHING.to_owned();
     }
     let mut text = repairs(view);
+    if !text.is_empty() {
+        text.insert_str(0, "What was left, and what becomes of it:\n");
+    }
     text.push_str(&done_in_words(recovered));
     if !view.left.is_empty() {
         text.push_str(&format!("As the crash left them stay {}.\n", tasks::left_in_words(view)));

@@ -1,0 +1,77 @@
+//! Lines that somebody who watches a session has to be able to believe: after a recovery of some tasks, a pause, and what is taken back.
+
+use crate::session_support::{World, wait_until};
+
+/// Says how far it is in its first iteration alone, and stays.
+fn half_done(world: &World, id: &str) {
+    let script = format!(
+        "[ -e ../../../said-{id} ] || git axiom signal progress 50; touch '{0}/said-{id}'; echo {id} > {id}.txt; exec sleep 1000",
+        world.env.root().display()
+    );
+    world.task(id, &script, &[]);
+}
+
+fn audit(world: &World, id: &str) -> String {
+    world.env.ok(&["task", "audit", id])
+}
+
+#[test]
+fn a_recovery_of_some_tasks_counts_what_it_ends_and_to_abandon_is_no_decision_to_go_on() {
+    let world = World::new();
+    ["a", "b"].iter().for_each(|id| half_done(&world, id));
+    let mut live = world.start_autopilot(&["--agents", "2"]);
+    world.wait_for_file("said-a");
+    world.wait_for_file("said-b");
+    wait_until("both are known", || world.agents().iter().filter(|agent| agent["progress"] == 50).count() == 2);
+    live.kill();
+    world.keepers_die();
+    let left = world.processes().len();
+    let dry = world.env.ok(&["recover", "--only", "a", "--dry-run"]);
+    assert!(dry.contains(&format!("left       {} process", left / 2)), "{left} are left\n{dry}");
+    let done = world.env.axiom(&["recover", "--only", "a", "--yes"]).success();
+    assert!(done.stderr.contains("2 agents were at work"), "{done}");
+    assert_eq!(world.processes().len(), left / 2, "those of b run as before");
+    world.env.ok(&["recover", "abandon", "b", "--yes"]);
+    let text = audit(&world, "b");
+    assert!(text.contains("it is abandoned") && !text.contains("a human decided so"), "{text}");
+    world.no_process_is_left();
+}
+
+#[test]
+fn how_far_a_task_is_stays_known_over_a_pause_and_nobody_has_approved_that_it_goes_on() {
+    let world = World::new();
+    half_done(&world, "t");
+    let live = world.start(&["--mode", "autopilot"]);
+    wait_until("its progress is known", || world.agents().iter().any(|agent| agent["progress"] == 50));
+    world.env.ok(&["pause", "--force", "--wait"]);
+    assert!(!world.env.ok(&["gate", "list"]).contains("approved"));
+    world.env.ok(&["resume"]);
+    let runs_again = || world.agents().iter().any(|agent| agent["state"] == "running" && agent["iteration"] == 2);
+    wait_until("it goes on", runs_again);
+    assert_eq!(world.agents()[0]["progress"], 50, "as in every other view");
+    let text = audit(&world, "t");
+    assert!(text.contains("it goes on after the pause") && !text.contains("closed: approved"), "{text}");
+    world.env.ok(&["stop", "--all"]);
+    world.quits_well(live);
+    // What was reported of it goes with its work, and comes back with it.
+    world.env.ok(&["rollback", "session", "--yes"]);
+    assert!(world.env.json(&["task", "show", "t"])["reports"].is_null());
+    world.env.ok(&["undo", "--yes"]);
+    assert_eq!(world.env.json(&["task", "show", "t"])["progress"], 50);
+}
+
+#[test]
+fn the_verification_of_a_merge_that_is_taken_back_is_none_of_the_next_one() {
+    let world = World::new();
+    world.env.git(&["config", "axiom.merge.verify", "seen=true"]);
+    world.task("t", "echo 1 >> t.txt", &[]);
+    world.autopilot(&[]).code(0);
+    let shown = || world.env.ok(&["task", "show", "t"]);
+    assert!(shown().contains("seen: true; passed"), "{}", shown());
+    world.env.ok(&["rollback", "task", "t", "--yes"]);
+    world.env.ok(&["gate", "approve", "claim-t"]);
+    let live = world.start(&["--mode", "review"]);
+    world.wait_for_gate("merge-t");
+    assert!(!shown().contains("passed"), "{}", shown());
+    world.quits_well(live);
+}
