@@ -31,7 +31,7 @@ fn a_run_that_was_cut_off_in_silence_lasted_until_its_keeper_was_seen_alive() {
     assert!(told.contains("; agents ran at least ") && !told.contains(" 0:00"), "{told}");
     assert!(world.env.json(&["status"])["agents"][0]["duration"].as_u64().unwrap() >= 1, "{told}");
     let told = world.env.ok(&["recover"]);
-    assert!(told.contains(" or later, at most ") && !told.contains("time: 0s"), "{told}");
+    assert!(told.contains(", or later: at most ") && !told.contains("time: 0s"), "{told}");
     let crash = world.env.json(&["recover"])["crash"].clone();
     let crashed: Timestamp = crash["crashTime"].as_str().unwrap().parse().unwrap();
     assert!(SystemTime::from(crashed).duration_since(heard).is_ok_and(|silent| silent >= Duration::from_secs(1)), "{crash}");

@@ -22,6 +22,11 @@ fn local(zone: &TimeZone, at: Timestamp) -> String {
     text
 }
 
+/// A time to the second with its date and its offset from UTC, for what may be of another day and is copied elsewhere.
+pub fn whole(zone: &TimeZone, at: Timestamp) -> String {
+    format!("{} {}", local(zone, at), at.to_zoned(zone.clone()).strftime("%z"))
+}
+
 /// A time to the second: with its date where that is not today's, and with its offset from UTC where that is not the present one.
 pub fn said(zone: &TimeZone, now: Timestamp, at: Timestamp) -> String {
     let text = local(zone, at);

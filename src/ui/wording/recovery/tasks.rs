@@ -4,6 +4,7 @@ use crate::cli::{visible, words};
 use axiom_agents::recover::interrupted_groups::InterruptedGroup;
 use axiom_agents::recover::resume::EarlierRecoveredTask;
 use axiom_agents::recover::survey::{OrphanTask, RecoverySurvey};
+use axiom_base::env;
 use axiom_model::base::forms::times;
 use axiom_model::base::ids::TaskId;
 use axiom_model::recovery::decide::CrashAction;
@@ -20,8 +21,10 @@ const MOST_PARTS: usize = 5;
 pub fn tasks(view: &RecoverySurvey, columns: Option<usize>) -> String {
     let mut text = String::new();
     if let Some(CrashEstimate { crash_time, last_checkpoint, crash_duration, .. }) = &view.crash {
-        text.push_str(&format!("Crashed: {} or later, at most {} ago\n", words::time(*crash_time), times::span(*crash_duration)));
-        text.push_str(&format!("Last kept: {}\n\n", words::time(*last_checkpoint)));
+        let zone = env::time_zone();
+        let [crashed, kept] = [*crash_time, *last_checkpoint].map(|at| times::whole(&zone, at));
+        text.push_str(&format!("Crashed: {crashed}, or later: at most {} ago\n", times::span(*crash_duration)));
+        text.push_str(&format!("Last kept: {kept}\n\n"));
     }
     for group in &view.groups {
         text.push_str(&group_in_words(group));
