@@ -52,7 +52,8 @@ fn beside(scratch: &Scratch) -> Vec<PathBuf> {
 }
 
 fn nothing_is_left(scratch: &Scratch) {
-    for path in [".git/axiom", ".git/axiom-deinit.json", ".worktrees", ".codex"] {
+    let folders = [".git/refs/axiom", ".git/refs/tags/axiom", ".git/worktrees"];
+    for path in [".git/axiom", ".git/axiom-deinit.json", ".worktrees", ".codex"].into_iter().chain(folders) {
         assert!(!scratch.has(path), "{path}");
     }
     let listed = refs(scratch);

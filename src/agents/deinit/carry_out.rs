@@ -2,6 +2,7 @@
 //! call completes it. Nothing is deleted but refs whose values are in the bundle, lines of ours, and empty folders.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::submodules;
 use axiom_base::error::Result;
@@ -48,8 +49,29 @@ pub(super) fn carry_out(repo: &Repository, journal: &mut DeinitJournal) -> Resul
     repo.durability().put_stage_away();
     repo.workspaces().move_away(StoreLayout::new(repo.common_dir()).root(), &journal.state())?;
     env::fault_point("deinit.folder-moved");
+    remove_empty_folders(repo.common_dir());
     DeinitJournal::end(repo.common_dir())?;
     Ok(stayed)
+}
+
+/// The folders in which our refs and worktrees were, as far as they are empty: git leaves them. One that stays harms nobody.
+fn remove_empty_folders(common_dir: &Path) {
+    fn below(folder: &Path) {
+        if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+            return;
+        }
+        for entry in files::list(folder).unwrap_or_default() {
+            below(&entry.path());
+        }
+        let _ = files::remove_empty_dir(folder);
+    }
+    ["refs/axiom", "refs/tags/axiom", "refs/heads/axiom"].iter().for_each(|ours| {
+        below(&common_dir.join(ours));
+        below(&common_dir.join("logs").join(ours));
+    });
+    ["refs/notes", "logs/refs/notes", "worktrees"]
+        .iter()
+        .for_each(|shared| drop(files::remove_empty_dir(&common_dir.join(shared))));
 }
 
 /// Where others have notes in our ref, only ours go, and the history that has them.
