@@ -182,7 +182,7 @@ pub fn iteration(writer: &mut Writer, number: u64) {
             agent: agent.clone(),
             token: token.clone(),
             signal,
-            said_at: jiff::Timestamp::UNIX_EPOCH,
+            said_at: Some(jiff::Timestamp::UNIX_EPOCH),
         });
     }
     let report = IterationReport {

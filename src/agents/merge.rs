@@ -13,7 +13,7 @@ pub mod preview;
 mod replay;
 pub mod taken_stash;
 
-pub use plan::guarded_by;
+pub use plan::{LEFT_MARKERS, guarded_by};
 
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};

@@ -98,6 +98,7 @@ pub use restore::trash::{TrashedObstacle, in_trash, put_back, take_away_again};
 pub use restore::types::{ChangeAttempt, MovedObstacle, RestoreReport, UnrestoredPath, WorktreeRestore};
 pub use workspace::begun_merge::{CompletionClaim, ConflictedPath, InProgressMerge};
 pub use workspace::filtered_index::FilteredIndex;
+pub use workspace::left_markers::{left_markers, merges_since};
 pub use workspace::leftovers::{CommittedLeftovers, LeftoverSkipReason, LeftoversRequest, looks_secret};
 pub use workspace::making::{AddWorkspaceOptions, AddWorkspaceOutcome, WorkspaceBranch};
 pub use workspace::mend::MendedBranch;

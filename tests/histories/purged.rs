@@ -94,7 +94,15 @@ fn gone_and_nothing_else(place: &Place, path: &str, before: &Held, answer: &Valu
             entries.iter().filter(|((_, at), _)| !is_at(at, path)).map(|(at, facts)| (at.clone(), facts.clone())).collect()
         };
         assert_eq!(others(had), others(has), "{}another path than {path} is another one in {short}", place.story());
-        // Only what the checked-out commit has itself may be there, and at which commit a submodule is.
+        // Only what the checked-out commit has itself may be there, and at which commit a submodule is: that stays.
+        let submodules = |entries: &BTreeMap<(String, String), String>| -> BTreeMap<(String, String), String> {
+            entries
+                .iter()
+                .filter(|(_, facts)| facts.starts_with("160000 "))
+                .map(|(at, facts)| (at.clone(), facts.clone()))
+                .collect()
+        };
+        assert_eq!(submodules(had), submodules(has), "{}a submodule is at another commit in {short}", place.story());
         let is_submodule = |facts: &str| facts.starts_with("160000 ");
         for ((kind, at), facts) in has.iter().filter(|((_, at), facts)| is_at(at, path) && !is_submodule(facts)) {
             let committed = place.env.try_git(&["ls-tree", &format!("{name}^1"), "--", at]).stdout;

@@ -127,6 +127,7 @@ fn run(
         mode: Some(SessionMode::Autopilot),
         retry: false,
         after_crash: CrashTaskDecisions::default(),
+        again: None,
         target: None,
         limits: axiom_model::work::money::budget::BudgetLimits::default(),
         programs: SessionPrograms::only(adapter.clone()),

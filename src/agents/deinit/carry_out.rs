@@ -9,7 +9,7 @@ use axiom_base::error::Result;
 use axiom_base::{env, files};
 use axiom_git::{ExpectedRefValue, RefEdit, Repository};
 use axiom_model::base::names::RefName;
-use axiom_model::base::own_names::NOTES;
+use axiom_model::base::own_names::{BRANCHES, NOTES, REFS, TAGS};
 use axiom_safety::beside_log::journals::deinit::{DeinitJournal, DeinitPhase};
 use axiom_safety::beside_log::journals::journal_file::JournalFile;
 use axiom_safety::settings::hide_refs;
@@ -65,7 +65,7 @@ fn remove_empty_folders(common_dir: &Path) {
         }
         let _ = files::remove_empty_dir(folder);
     }
-    ["refs/axiom", "refs/tags/axiom", "refs/heads/axiom"].iter().for_each(|ours| {
+    [REFS, TAGS, BRANCHES].iter().for_each(|ours| {
         below(&common_dir.join(ours));
         below(&common_dir.join("logs").join(ours));
     });

@@ -65,6 +65,7 @@ pub fn preview(ctx: &Context, folder: Option<&Path>) -> Result<DeinitReport> {
     if ctx.supervisor_alive()? {
         return Err(session_runs());
     }
+    nobody_works::wait_for_joiner(ctx)?;
     nobody_works::check(ctx)?;
     ctx.no_open_operation()?;
     let folder = output_folder::folder(ctx, folder)?;
@@ -84,6 +85,7 @@ pub fn leave(ctx: &mut Context, folder: Option<&Path>) -> Result<DeinitReport> {
     disk_space::has_room_to_save(ctx, "make a checkpoint")?;
     ctx.layout().ensure()?;
     let _supervisor = supervisor_lock(ctx.layout())?;
+    nobody_works::wait_for_joiner(ctx)?;
     ctx.with_change_lock(|ctx| {
         nobody_works::check(ctx)?;
         ctx.no_open_operation()?;

@@ -15,6 +15,11 @@ use axiom_store::beside::attach::AttachFiles;
 /// How long it is waited for what an attached agent did a moment ago.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Waits until what attached agents did is saved, where somebody saves it. The caller does not hold the change lock.
+pub(crate) fn wait_for_joiner(ctx: &Context) -> Result<()> {
+    wait_until_saved(&AttachFiles::of(ctx.layout()), PATIENCE).map(drop)
+}
+
 /// Refuses while agents, planners, verifications, watches or attached sessions' joiners run. Sessions are refused by their own lock.
 pub(crate) fn check(ctx: &Context) -> Result<()> {
     for entry in files::list(&ctx.layout().locks_dir())? {
@@ -38,7 +43,7 @@ pub(crate) fn check(ctx: &Context) -> Result<()> {
         return Err(busy("a program of an agent still runs whose keeper has died").hint("git axiom recover --yes    ends it"));
     }
     let attached = AttachFiles::of(ctx.layout());
-    if !wait_until_saved(&attached, PATIENCE)? {
+    if files::is_locked(&attached.joiner_lock())? {
         return Err(busy("what an attached agent changed is being saved"));
     }
     for lock in attached.watcher_locks() {

@@ -8,6 +8,7 @@ use crate::supervise::notice::SessionWatcher;
 use crate::supervise::{SupervisorOptions, doing};
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::{AgentId, TaskId};
+use axiom_model::queries::groups::progress_of;
 use axiom_model::state::current_state::State;
 use axiom_model::work::endings::outcome::TaskHalt;
 use axiom_model::work::gates::gate::AfterHalt;
@@ -61,7 +62,7 @@ pub fn agents(ctx: &Context) -> Result<PauseReport> {
     let supervised = ctx.supervisor_alive()?;
     for agent in ctx.state().busy_agents() {
         let Some(work) = &agent.work else { continue };
-        let (task, iteration, progress) = (work.task.clone(), work.iteration, ctx.state().progress_of(work));
+        let (task, iteration, progress) = (work.task.clone(), work.iteration, progress_of(ctx.state(), work));
         let working = WorkingAgent { agent: agent.id.clone(), task, iteration, progress };
         if agent.waits_for_an_answer() {
             // It waits for a human, as before.

@@ -1,5 +1,6 @@
 //! Planning a merge, before anything is written: the same for the merge itself and for its preview.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::guarded::guarded_files;
@@ -7,6 +8,7 @@ use super::replay::{self, ComputedMerge};
 use super::{MergeOutcome, checked_out, edit, nothing_in_progress, taken_stash};
 use axiom_base::error::{Code, Error, Result, some_of};
 use axiom_base::files;
+use axiom_git::{left_markers, merges_since};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::ref_change::RefChange;
@@ -83,7 +85,7 @@ pub(super) fn plan(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) 
     if ctx.repo.history().is_ancestor(&work, &old)? {
         return Ok(MergePlan::HasAll { task: case, merged: MergedTaskWork { commit: old, target } });
     }
-    if let Some(what) = markers_left(ctx, task, &work)? {
+    if let Some(what) = markers_left(ctx, task, (&work, &old))? {
         return Ok(MergePlan::Ends(MergeOutcome::InTheWay { what }));
     }
     let (tree, settled) = match replay::compute(ctx, &old, &work)? {
@@ -99,21 +101,34 @@ pub(super) fn plan(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) 
     Ok(MergePlan::Merge { of: MergeCandidate { branch: work, target: old, tree }, task: case, target, settled })
 }
 
-/// Which files of a task's work have the markers of the conflict that was given to its agent, in words: whatever became of the merge, nobody
-/// has settled them.
-fn markers_left(ctx: &Context, task: &TaskId, work: &Oid) -> Result<Option<String>> {
-    let Some(conflict) = ctx.state().record.tasks.get(task).and_then(|record| record.conflict.as_deref()) else {
-        return Ok(None);
-    };
-    let sides = [&conflict.branch, &conflict.target];
-    if sides.iter().any(|side| !ctx.repo.objects().holds(side)) {
+/// What is said of files that have markers of a conflict.
+pub const LEFT_MARKERS: &str = "with the markers of a conflict";
+
+/// How many merges on a task's branch are looked at for markers.
+const MOST_MERGES: usize = 20;
+
+/// Which files of a task's work have the markers of a conflict that a merge into its branch left, in words, unless a human has seen that and
+/// approved it: whatever became of the merge, nobody has settled them.
+fn markers_left(ctx: &Context, task: &TaskId, (work, target): (&Oid, &Oid)) -> Result<Option<String>> {
+    let mut merges = merges_since(&ctx.repo, work, target, MOST_MERGES)?;
+    let given = ctx.state().record.tasks.get(task).and_then(|record| record.conflict.as_deref());
+    merges.extend(given.map(|conflict| (conflict.branch.clone(), conflict.target.clone())));
+    merges.retain(|(ours, theirs)| [ours, theirs].iter().all(|side| ctx.repo.objects().holds(side)));
+    let tree = ctx.repo.objects().tree_of(work)?;
+    let mut left = BTreeSet::new();
+    for (ours, theirs) in &merges {
+        left.extend(left_markers(&ctx.repo, &tree, (ours, theirs))?);
+    }
+    if left.is_empty() {
         return Ok(None);
     }
-    let tree = ctx.repo.objects().tree_of(work)?;
-    let left = ctx.repo.history().left_markers(&tree, (sides[0], sides[1]))?;
-    Ok((!left.is_empty()).then(|| {
-        format!("{} still with the markers of a conflict: settle it in the workspace of {task}, and commit", some_of(&left, 5))
-    }))
+    let left: Vec<RepoPath> = left.into_iter().collect();
+    let what = format!(
+        "{} still {LEFT_MARKERS}: settle it in the workspace of {task}, and commit; approved, it is merged as it is",
+        some_of(&left, 5)
+    );
+    let is_it = |gate: &Gate| gate.task_id.as_ref() == Some(task) && gate.reason == what && gate.is_approved();
+    Ok((!ctx.state().restorable.gates.values().any(is_it)).then_some(what))
 }
 
 /// The guarded files that the merge of a task would change now, for a human who is asked about it. Writes nothing.

@@ -97,6 +97,7 @@ pub fn preview(ctx: &Context, subject: &PurgeSubject, fate: PurgedObjectsFate) -
     if ctx.supervisor_alive()? {
         return Err(somebody_else(ctx));
     }
+    nobody_works::wait_for_joiner(ctx)?;
     nobody_works::check(ctx)?;
     ctx.no_open_operation()?;
     let journal = plan(ctx, subject, fate)?;
@@ -123,6 +124,7 @@ fn plan(ctx: &Context, subject: &PurgeSubject, fate: PurgedObjectsFate) -> Resul
 /// `SUPERVISOR_RUNNING`, `BUSY`, `OPERATION_OPEN`; those of reading and writing objects, refs and files.
 pub fn purge(ctx: &mut Context, subject: &PurgeSubject, fate: PurgedObjectsFate) -> Result<PurgeReport> {
     let _supervisor = supervisor_lock(ctx)?;
+    nobody_works::wait_for_joiner(ctx)?;
     ctx.with_change_lock(|ctx| {
         nobody_works::check(ctx)?;
         ctx.no_open_operation()?;

@@ -162,11 +162,14 @@ fn in_one(
             plan.secrets.extend(contents);
         }
     }
-    if let SubmodulePurgeSubject::Path(path) = within {
-        plan.secrets.extend(repo.history().contents_ever_at(path, &without)?);
-    }
     let what = [&without[..], &["--indexed-objects"]].concat();
     let reached = objects.reached_by(&what, &besides(repo)?)?;
+    match within {
+        // All of it: what its own history has too is no secret, and stays.
+        SubmodulePurgeSubject::Path(path) if path.as_bytes().is_empty() => plan.secrets.retain(|oid| !reached.contains(oid)),
+        SubmodulePurgeSubject::Path(path) => plan.secrets.extend(repo.history().contents_ever_at(path, &without)?),
+        SubmodulePurgeSubject::Content(_) => {}
+    }
     plan.held = plan.secrets.intersection(&reached).cloned().collect();
     Ok(plan)
 }

@@ -28,6 +28,9 @@ pub fn settling(ctx: &Context) -> Result<Vec<RevertConflictWorktree>> {
     for (_, mut note) in conflict_notes::noted(ctx.repo.common_dir())? {
         // The current path, not the one in the note: the repository may have moved.
         note.path = place(ctx, &note.task_id)?.to_string_lossy().into_owned();
+        if note.resolve.is_empty() {
+            note.resolve = format!("git axiom rollback task {} --resolve", note.task_id);
+        }
         found.extend(Some(note).filter(|note| Path::new(&note.path).is_dir()));
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));

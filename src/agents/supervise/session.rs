@@ -15,6 +15,7 @@ use super::setup::options::SupervisorOptions;
 use super::shown::notice::SessionNotice;
 use super::{SessionOutcome, Supervisor, TICK};
 use crate::merge;
+use crate::supervise::last_options;
 use crate::tasks::limits;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
@@ -29,6 +30,7 @@ use axiom_model::work::sessions::session::{Session, SessionState};
 use axiom_model::work::tasks::task::TaskKind;
 use axiom_process::os::bell::{FolderTrigger, LONGEST};
 use axiom_safety::context::handle::Context;
+use axiom_safety::context::placement;
 use axiom_safety::running::programs;
 use axiom_store::log_files::backup;
 
@@ -108,11 +110,6 @@ impl Supervisor<'_> {
         self.core.bell.wait(if is_watched { pause } else { pause.min(TICK) });
     }
 
-    /// Whether a merge is being verified, or made ready.
-    pub(crate) fn is_merging(&self) -> bool {
-        self.merges.merge_check.is_some() || self.core.drivers.are_at_work(None)
-    }
-
     /// Whether the session is over because nothing more can be done, where no task has to wait.
     pub(crate) fn ending(&mut self) -> Option<SessionOutcome> {
         if !self.core.setup.options.until_idle || self.core.desk.session_state() != SessionState::Running {
@@ -147,7 +144,7 @@ impl Supervisor<'_> {
             | GateKind::Budget
             | GateKind::Disk => true,
         });
-        let merging = self.is_merging();
+        let merging = self.merges.is_at_work(&self.core);
         let is_busy = merging || !self.claims.starting.is_empty() || self.hooks.are_busy(self.core.desk.ctx);
         if working || is_busy || to_act_on || !state.record.requests.is_empty() {
             return None;
@@ -223,6 +220,13 @@ pub(crate) fn begin_session(core: &mut SessionCore<'_>) -> Result<()> {
         in_linked_worktree: core.setup.in_linked_worktree,
     };
     core.desk.step(Event::SessionStarted { session })?;
+    if let Some(again) = core.setup.options.again.clone() {
+        let ctx = &*core.desk.ctx;
+        let noted = placement::list(ctx.layout()).and_then(|()| last_options::note(ctx, again));
+        if let Err(error) = noted {
+            core.desk.warn(format!("'git axiom recover --all' will not know of this session: {error}"));
+        }
+    }
     let mut names: Vec<&str> = core.setup.options.programs.all().map(|program| program.name.as_str()).collect();
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(*name));

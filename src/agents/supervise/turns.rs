@@ -71,7 +71,7 @@ impl Supervisor<'_> {
             self.core.runs.running_agents(self.core.desk.ctx).is_empty()
                 && !self.core.makings.are_at_work()
                 && self.core.leaving.is_over()
-                && !self.is_merging()
+                && !self.merges.is_at_work(&self.core)
                 && !self.doing().iter().any(SupervisorActivity::is_verification)
         };
         if self.core.desk.session_state() != SessionState::Pausing || !is_quiet() {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::left_markers::sides_of;
 use crate::base::conflict_stage::ConflictStage;
 use crate::base::head::Head;
 use crate::base::modes::GITLINK;
@@ -85,8 +86,12 @@ impl Workspaces<'_> {
         let changes = self.repo.history().diff_trees(&tree_of(&ours)?, &tree_of(&theirs)?)?;
         let brought = changes.into_iter().filter(|change| change.new.is_some()).map(|change| change.path).collect();
         let stages = self.repo.index(workspace).own_index_facts()?.unmerged;
-        // What cannot be computed now is looked at before the work is merged.
-        let all = self.repo.history().merge_with_markers(&ours, &theirs).map(|merged| merged.unmerged).unwrap_or_default();
+        // What cannot be computed now, as a driver has to run for it, is looked at before the work is merged.
+        let history = self.repo.history();
+        let all = history.merge_with_markers(&ours, &theirs).map(|merged| merged.unmerged).unwrap_or_else(|_| {
+            drop(history.take_merge_to_run());
+            Vec::new()
+        });
         let is_staged = |one: &ConflictStage| !stages.iter().any(|open| open.path == one.path);
         let staged = all.into_iter().filter(is_staged).collect();
         Ok(Some(InProgressMerge { theirs, stages, staged, brought }))
@@ -115,7 +120,7 @@ impl Workspaces<'_> {
             let stages = merge.stages.iter().filter(|stage| stage.path == *path).map(|stage| stage.stage).collect();
             let is_marked = match self.content_at(workspace, path)? {
                 ConflictedContent::Content(content) => {
-                    has_markers(&content, &self.repo.history().sides_of(&merge.stages, path)?, merge.theirs.as_str())
+                    has_markers(&content, &sides_of(self.repo, &merge.stages, path)?, merge.theirs.as_str())
                 }
                 ConflictedContent::Nothing | ConflictedContent::Link => false,
                 ConflictedContent::Odd => true,
@@ -136,7 +141,8 @@ impl Workspaces<'_> {
         let mut marked = Vec::new();
         for path in paths {
             let ConflictedContent::Content(content) = self.content_at(workspace, path)? else { continue };
-            if has_markers(&content, &self.repo.history().sides_of(&merge.staged, path)?, merge.theirs.as_str()) {
+            let Ok(sides) = sides_of(self.repo, &merge.staged, path) else { continue };
+            if has_markers(&content, &sides, merge.theirs.as_str()) {
                 marked.push(path.clone());
             }
         }
@@ -161,7 +167,7 @@ impl Workspaces<'_> {
             ConflictedContent::Nothing | ConflictedContent::Link => return Ok(claim == CompletionClaim::Complete),
             ConflictedContent::Odd => return Ok(false),
         };
-        let sides = self.repo.history().sides_of(&merge.stages, path)?;
+        let sides = sides_of(self.repo, &merge.stages, path)?;
         if has_markers(&content, &sides, merge.theirs.as_str()) {
             return Ok(false);
         }

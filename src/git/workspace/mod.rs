@@ -9,7 +9,7 @@ pub(super) mod filtered_index;
 mod git_crypt;
 pub(super) mod git_damage;
 mod included_files;
-mod left_markers;
+pub(super) mod left_markers;
 pub(super) mod leftovers;
 pub(super) mod making;
 pub(super) mod mend;

@@ -99,7 +99,7 @@ pub struct OperationRecord {
     operates: bool,
     /// Whether a session began or ended in it.
     bounds_session: bool,
-    /// Whether it is automatic retention, or prepares the work of an agent: no user asked for it.
+    /// Whether it is automatic retention, prepares the work of an agent, or records what one said: no user asked for it.
     is_housekeeping: bool,
     /// Whether it is automatic retention: it deleted checkpoints that had expired.
     is_retention: bool,
@@ -219,7 +219,8 @@ impl OperationRecord {
     /// undone.
     pub fn matters(&self) -> bool {
         let asked = match &self.by {
-            EventAuthor::User | EventAuthor::Agent(_) | EventAuthor::Recovery => true,
+            EventAuthor::User | EventAuthor::Agent(_) => true,
+            EventAuthor::Recovery => !self.is_housekeeping,
             EventAuthor::Supervisor => false,
         };
         // A task that has nothing to merge counts as merged in the step that tidies up after it.

@@ -9,6 +9,7 @@ use crate::base::ids::TaskId;
 use crate::queries::needs;
 use crate::queries::task_standing::TaskWorkFacts;
 use crate::state::current_state::State;
+use crate::work::agent::AgentWork;
 use crate::work::tasks::task::{Task, TaskKind, TaskStatus};
 
 /// What is known of a group from its parts.
@@ -52,7 +53,7 @@ impl<'a> TaskGroupTree<'a> {
             }
         }
         let busy = state.busy_agents().filter_map(|agent| agent.work.as_ref());
-        let heard = busy.filter_map(|work| Some((&work.task, state.progress_of(work)?)));
+        let heard = busy.filter_map(|work| Some((&work.task, progress_of(state, work)?)));
         let left = state.restorable.reports.keys().filter_map(|task| Some((task, state.reports(task)?.progress?)));
         let reported = left.chain(heard).collect();
         let mut gates: HashMap<&TaskId, Timestamp> = HashMap::new();
@@ -150,4 +151,9 @@ impl<'a> TaskGroupTree<'a> {
             TaskKind::Group | TaskKind::Goal => self.groups.get(&task.id).map_or(0, |whole| whole.progress),
         }
     }
+}
+
+/// How far a task is that an agent works on. What is left of earlier agents' work counts until this one says otherwise.
+pub fn progress_of(state: &State, work: &AgentWork) -> Option<u8> {
+    work.progress.or_else(|| state.reports(&work.task)?.progress)
 }

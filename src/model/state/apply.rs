@@ -14,9 +14,10 @@ mod work;
 
 use super::current_state::State;
 use super::event::{Event, EventEnvelope};
+use crate::base::ids::{AgentId, Token};
 use crate::planning::gates;
 use crate::state::settle::OperationSettlement;
-use crate::work::signals::reports::TaskCaptureRecord;
+use crate::work::signals::signal::AgentSignal;
 use crate::work::tasks::task::TaskStatus;
 use axiom_base::error::{Code, Error, Result};
 
@@ -77,10 +78,7 @@ impl State {
                 (work.program, work.resumes) = (program.clone(), resumes.clone());
             }
             Event::IterationStarted { agent, token, pid } => self.start_iteration(agent, token, *pid, at)?,
-            Event::Signalled { agent, token, signal, said_at: _ } => {
-                self.signalled(agent, token, signal, envelope.happened_at())?;
-                self.learn(agent, signal, envelope.seq, at);
-            }
+            Event::Signalled { agent, token, signal, .. } => hear(self, envelope, (agent, token, signal))?,
             Event::RecoveryDecided { agent, decision, puts_aside, paused } => {
                 self.decide(agent, decision, (*puts_aside, *paused), at)?
             }
@@ -118,7 +116,7 @@ impl State {
             Event::StateAdopted { state, .. } => self.adopt(state),
             Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
             Event::WorkspaceCaptured { task, capture, lines, changed_at } => {
-                self.captured(task, TaskCaptureRecord { at, capture: capture.clone(), lines: *lines, changed_at: *changed_at })?
+                self.captured(task, capture, (lines, changed_at), at)?
             }
             Event::LearningEdited { id, text } => self.edit_learning(*id, text)?,
             Event::LearningForgotten { id } => self.forget_learning(*id)?,
@@ -127,4 +125,11 @@ impl State {
         }
         Ok(())
     }
+}
+
+/// What an agent said counts from when it said it; a learning from when it is known.
+fn hear(state: &mut State, envelope: &EventEnvelope, (agent, token, signal): (&AgentId, &Token, &AgentSignal)) -> Result<()> {
+    state.signalled(agent, token, signal, envelope.happened_at())?;
+    state.learn(agent, signal, envelope.seq, envelope.at);
+    Ok(())
 }

@@ -74,7 +74,7 @@ fn done() -> State {
         AgentSignal::Depends { names: vec!["library".into()] },
         AgentSignal::Ready { name: "api".into(), text: "there".into() },
     ] {
-        applied(&mut state, Event::Signalled { agent: agent(), token: token(), signal, said_at: Timestamp::MAX });
+        applied(&mut state, Event::Signalled { agent: agent(), token: token(), signal, said_at: None });
     }
     ends(&mut state, IterationOutcome::Complete);
     applied(&mut state, released(TaskStatus::Done));
@@ -160,15 +160,12 @@ fn what_a_killed_agent_said_in_its_iteration_is_taken_back() {
     let learning = |text: &str| AgentSignal::Learning { text: text.into(), scope: None };
     for at_the_end in [true, false] {
         let mut state = with_progress();
-        applied(
-            &mut state,
-            Event::Signalled { agent: agent(), token: token(), signal: learning("stays"), said_at: Timestamp::MAX },
-        );
+        applied(&mut state, Event::Signalled { agent: agent(), token: token(), signal: learning("stays"), said_at: None });
         ends(&mut state, IterationOutcome::Unfinished { why: "x".into() });
         applied(&mut state, intended(2));
         let part = AgentSignal::Subtask { name: "part".into(), done: true, planned: false };
         for signal in [AgentSignal::Progress { percent: 95 }, part, learning("goes")] {
-            applied(&mut state, Event::Signalled { agent: agent(), token: token(), signal, said_at: Timestamp::MAX });
+            applied(&mut state, Event::Signalled { agent: agent(), token: token(), signal, said_at: None });
         }
         assert_eq!(state.record.learnings.len(), 2);
         let stopped = *report(IterationOutcome::Stopped);

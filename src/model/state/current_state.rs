@@ -21,7 +21,7 @@ use crate::checkpoint::record::DeletedCheckpoint;
 use crate::journal::journaled::JournaledOperation;
 use crate::planning::plan::GoalPlan;
 use crate::recovery::decide::LastCrashDecision;
-use crate::work::agent::{Agent, AgentWork};
+use crate::work::agent::Agent;
 use crate::work::endings::conflict::AssignedConflict;
 use crate::work::endings::delay::DelayedSessionStep;
 use crate::work::endings::last_run::LastIteration;
@@ -341,11 +341,6 @@ impl State {
         self.restorable.reports.get(task).filter(|_| is_there)
     }
 
-    /// How far a task is that an agent works on. What is left of earlier agents' work counts until this one says otherwise.
-    pub fn progress_of(&self, work: &AgentWork) -> Option<u8> {
-        work.progress.or_else(|| self.reports(&work.task)?.progress)
-    }
-
     /// How many tasks are done.
     pub fn tasks_done(&self) -> u32 {
         self.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task && task.status == TaskStatus::Done).count()
@@ -418,7 +413,12 @@ pub(super) mod tests {
                 program: String::new(),
                 resumes: None,
             },
-            Event::Signalled { agent, token, signal: AgentSignal::Progress { percent: 80 }, said_at: Timestamp::UNIX_EPOCH },
+            Event::Signalled {
+                agent,
+                token,
+                signal: AgentSignal::Progress { percent: 80 },
+                said_at: Some(Timestamp::UNIX_EPOCH),
+            },
         ] {
             applied(&mut state, event);
         }

@@ -52,11 +52,14 @@ pub struct EventEnvelope {
 impl EventEnvelope {
     /// When it happened, for whoever shows it: what happened while nobody was there to record it is older than its place in the log.
     pub fn happened_at(&self) -> Timestamp {
-        let known = match &self.event {
-            Event::Signalled { said_at, .. } => Some(*said_at),
-            Event::IterationEnded { report, .. } => report.ended_at,
-            Event::HookRan { run } => run.at,
-            _ => None,
+        let known = if let Event::Signalled { said_at, .. } = &self.event {
+            *said_at
+        } else if let Event::IterationEnded { report, .. } = &self.event {
+            report.ended_at
+        } else if let Event::HookRan { run } = &self.event {
+            run.at
+        } else {
+            None
         };
         known.map_or(self.at, |at| at.min(self.at))
     }
@@ -225,8 +228,9 @@ pub enum Event {
         token: Token,
         /// The signal.
         signal: AgentSignal,
-        /// When its keeper received it: a supervisor may record it much later.
-        said_at: Timestamp,
+        /// When its keeper received it, where that is known: a supervisor may record it much later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said_at: Option<Timestamp>,
     },
     /// It was decided what becomes of a task whose iteration was cut off by a crash, or whose session was paused and then ended.
     RecoveryDecided {

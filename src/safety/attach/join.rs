@@ -30,6 +30,9 @@ use axiom_store::layout::StoreLayout;
 /// How often a line that cannot be carried out is tried before it waits for the next joiner.
 const TRIES: u32 = 3;
 
+/// How long a joiner takes to begin, at most.
+const BEGINS: Duration = Duration::from_millis(300);
+
 /// Nobody watches.
 struct JoinerWaitObserver;
 
@@ -54,16 +57,18 @@ pub(super) fn start(files: &AttachFiles, worktree: &Path) -> Result<()> {
     detached::start_alone(&arguments, null).map(drop)
 }
 
-/// Waits until what agents did is saved; returns whether it is. It gives up where that takes longer than `patience`, or has failed.
+/// Waits until what agents did is saved; returns whether it is. It gives up after `patience`, and at once where nobody saves it: the next hook
+/// sees to that. Never called with the change lock, which the joiner needs.
 pub fn wait_until_saved(files: &AttachFiles, patience: Duration) -> Result<bool> {
     let (began, mut pause) = (Instant::now(), Duration::from_millis(1));
     loop {
-        let works = files::is_locked(&files.joiner_lock())?;
-        if !works && files.lines().is_empty() {
-            return Ok(true);
-        }
-        if began.elapsed() >= patience || (!works && files.unsaved().is_some()) {
-            return Ok(false);
+        let (works, waits) = (files::is_locked(&files.joiner_lock())?, !files.lines().is_empty());
+        match (works, waits) {
+            (false, false) => return Ok(true),
+            // One that was handed something over a moment ago begins in a moment.
+            (false, true) if began.elapsed() >= BEGINS.min(patience) => return Ok(false),
+            (true, _) if began.elapsed() >= patience => return Ok(false),
+            (true, _) | (false, true) => {}
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::handle::Context;
+use super::handle::DefaultAgentChoice;
 use super::stand_in::{self, EffectiveUserConfig};
 use super::trust::ProjectTrust;
 use crate::config;
@@ -257,10 +258,13 @@ impl Context {
     /// more, may say that more is kept: so nothing expires.
     fn take_config(&mut self, loaded: EffectiveConfig, trust: &ProjectTrust, is_part: bool) {
         self.found.unapproved_verify = unapproved_verify(&self.repo, trust, &loaded);
-        let is_default = |(name, setting): &(String, config::ConfigSetting)| {
-            name == "agents.default" && setting.source == config::ConfigSource::Default
+        let agent = loaded.settings.iter().find(|(name, _)| name == "agents.default");
+        self.found.agent_chosen = match agent.map(|(_, setting)| &setting.source) {
+            None | Some(config::ConfigSource::Default) => DefaultAgentChoice::Nobody,
+            Some(config::ConfigSource::CommandLine) => DefaultAgentChoice::ForThisCall,
+            Some(config::ConfigSource::Git(origin)) if origin == "command line" => DefaultAgentChoice::ForThisCall,
+            Some(config::ConfigSource::Git(_) | config::ConfigSource::File(..)) => DefaultAgentChoice::Configured,
         };
-        self.found.no_agent_chosen = loaded.settings.iter().any(is_default);
         self.found.nothing_expires = is_part || trust.has_lapsed();
         self.found.lapsed_keys = trust.lapsed().map(|files| keys_of(&self.repo, &files)).unwrap_or_default();
         self.config = loaded.config;

@@ -26,6 +26,7 @@ pub struct RevertConflictWorktree {
     /// The path of the worktree.
     pub path: String,
     /// The command that goes on once the conflict is resolved.
+    #[serde(default)]
     pub resolve: String,
 }
 

@@ -61,14 +61,26 @@ pub struct OpeningFindings {
     pub proof: LooseCheckReport,
     /// The repository's own configuration file, where it sets `merge.verify` and nobody has approved it.
     pub unapproved_verify: Option<PathBuf>,
-    /// Whether nobody has set `agents.default`.
-    pub no_agent_chosen: bool,
+    /// Who has set `agents.default`.
+    pub agent_chosen: DefaultAgentChoice,
     /// Whether a part of the configuration does not count, which may say that more is kept: then nothing expires.
     pub nothing_expires: bool,
     /// The keys of the project's configuration that counted when it was approved, and do not count now.
     pub lapsed_keys: Vec<String>,
     /// What was repaired of workspaces before the first git command; the next repair reports it.
     pub mended: Vec<String>,
+}
+
+/// Who has set the agent program that is the default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DefaultAgentChoice {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// The command line, for this call.
+    ForThisCall,
+    /// A file.
+    Configured,
 }
 
 /// The progress of an open operation.

@@ -29,8 +29,9 @@ use axiom_safety::context::placement::VerbPurpose;
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
 Agent programs are built in (presets) or described in the configuration, in a table
-[agents.NAME]. 'git axiom run' gives tasks to agents.default, and those with a persona to the
-program that [personas.NAME] names. Those that are found are asked for their version.
+[agents.NAME]. 'git axiom run' gives tasks to agents.default, or, where nobody has set that, to
+the last session's program, and those with a persona to the program that [personas.NAME] names.
+Those that are found are asked for their version.
 
 Choose one:
   git config axiom.agents.default claude
@@ -133,7 +134,7 @@ pub fn run(args: &AgentsArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
     let chosen = ChosenProgram::of(&ctx, Vec::new())?;
     let (default, given) = match &chosen {
         ChosenProgram::Named(name) => (Some(name.as_str()), None),
-        ChosenProgram::Given(_) => (None, Some(chosen.in_words())),
+        ChosenProgram::Given(_) => (None, Some(chosen.name().to_owned())),
     };
     let all = agent_list::all(&ctx.config, default)?;
     let answer = AgentsJson { agents: all.iter().map(view).collect(), working: working(&ctx)? };

@@ -150,12 +150,12 @@ pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     Ok(Exit::Done)
 }
 
-/// What a human may approve without a look at each: not what asks for words, and not what asks for money or time.
 /// The gates at which a human decides, or has decided: not those of tasks that go on by themselves after a pause.
 fn shown(ctx: &Context) -> impl Iterator<Item = &Gate> {
     ctx.state().restorable.gates.values().filter(|gate| !gate.goes_on())
 }
 
+/// What a human may approve without a look at each: not what asks for words, and not what asks for money or time.
 fn all_together(ctx: &Context) -> Vec<String> {
     let waiting = ctx.state().restorable.gates.values().filter(|gate| gate.goes_with_all());
     waiting.map(|gate| gate.id.to_string()).collect()

@@ -14,7 +14,7 @@ use crate::wording::changes::{ComingFiles, add_all, totals};
 use crate::wording::counted_sections::CountedSections;
 use axiom_agents::merge::merge_verification::merge_verified;
 use axiom_agents::merge::preview::{MergePreview, MergePreviewOutcome, preview};
-use axiom_agents::merge::{MergeOutcome, unheeded_settings};
+use axiom_agents::merge::{LEFT_MARKERS, MergeOutcome, unheeded_settings};
 use axiom_base::error::{Code, Error, Exit, Result, some_of};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::RepoPath;
@@ -167,9 +167,13 @@ fn refused(task: &TaskId, outcome: MergeOutcome) -> Error {
             Error::new(Code::Internal, "a merge that was made was reported as refused")
         }
         MergeOutcome::Conflict { files, target } => conflict(task, &files, target.short()),
-        MergeOutcome::InTheWay { what } => Error::new(Code::InTheWay, format!("'{task}' was not merged"))
-            .why(what)
-            .hint("commit, stash or move what is in the way, then run the command again"),
+        MergeOutcome::InTheWay { what } => {
+            let hint = match what.contains(LEFT_MARKERS) {
+                true => format!("git axiom gate approve merge-{task}    in a session; git merge axiom/{task} takes it as it is"),
+                false => "commit, stash or move what is in the way, then run the command again".to_owned(),
+            };
+            Error::new(Code::InTheWay, format!("'{task}' was not merged")).why(what).hint(hint)
+        }
         MergeOutcome::Guarded { files } => {
             Error::new(Code::InTheWay, format!("the work of '{task}' changes guarded files ({})", files.reasons()))
                 .why(some_of(&files.paths(), 100))

@@ -16,14 +16,13 @@ use crate::commands::progress::ProgressPrinter;
 use crate::commands::task::budget::BudgetArgs;
 use axiom_agents::supervise;
 use axiom_agents::supervise::detach::BackgroundWatcher;
-use axiom_agents::supervise::last_options::ChosenProgram;
-use axiom_agents::supervise::{CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions, last_options, target};
+use axiom_agents::supervise::last_options::{ChosenProgram, RepeatableSession};
+use axiom_agents::supervise::{CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions, target};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::names::RefName;
 use axiom_model::queries::view::next_commands;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_safety::context::handle::Context;
-use axiom_safety::context::placement;
 
 /// How another agent program is chosen.
 const OTHERS: &str = "git axiom run -- PROGRAM, or git config axiom.agents.default NAME, choose another";
@@ -103,7 +102,7 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     still_protected(&ctx)?;
     let program = ChosenProgram::of(&ctx, from_here(args.program.clone(), &super::working_dir(global)?)?)?;
     if args.program.is_empty() && program != ChosenProgram::Named(ctx.config.agents.default.clone()) && !args.detached {
-        screen.note(&format!("note: the agent program is that of the last session, '{}': {OTHERS}", program.in_words()));
+        screen.note(&format!("note: the agent program is that of the last session, '{}': {OTHERS}", program.name()));
     }
     let mut options = options(&ctx, args, &program)?;
     if args.panel && (screen.wants_json() || !std::io::stdout().is_terminal()) {
@@ -126,7 +125,7 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     if args.detached {
         axiom_base::own_process::session::begin_session()?;
     }
-    note_for_recovery(&ctx, args, program, screen)?;
+    options.again = Some(again(&ctx, args, program)?);
     let longest = supervise::longest_end(ctx.config.agents.grace_seconds);
     let interrupts = InterruptCounter::install(|text| Screen::for_people().complain(text), leave_at_once, longest)?;
     let mut progress =
@@ -185,22 +184,17 @@ fn options(ctx: &Context, args: &RunArgs, program: &ChosenProgram) -> Result<Sup
         target: args.target.as_deref().map(RefName::branch_named),
         retry: args.retry,
         after_crash: CrashTaskDecisions::default(),
+        again: None,
         limits: args.budget.read()?.on(ctx.config.budget.of_a_session()),
         programs: program.programs(&ctx.config)?,
     })
 }
 
-/// Lists the repository and the options of the session for `recover --all`. Where that fails, it is only said.
-fn note_for_recovery(ctx: &Context, args: &RunArgs, program: ChosenProgram, screen: &mut Screen) -> Result<()> {
+/// How the session is made again, in the main worktree.
+fn again(ctx: &Context, args: &RunArgs, program: ChosenProgram) -> Result<RepeatableSession> {
     let target = target::of_session(ctx, args.target.as_deref().map(RefName::branch_named).as_ref())?;
-    // It is started again in the main worktree.
     let target = (args.target.is_some() || target.in_linked_worktree).then(|| target.branch.short().to_owned());
-    let arguments = arguments(args, target, &program);
-    let noted = placement::list(ctx.layout()).and_then(|()| last_options::note(ctx.layout(), arguments, program));
-    if let Err(error) = noted {
-        screen.note(&format!("warning: 'git axiom recover --all' will not know of this session: {error}"));
-    }
-    Ok(())
+    Ok(RepeatableSession { arguments: arguments(args, target, &program), program })
 }
 
 /// The options that make a session like this one again.

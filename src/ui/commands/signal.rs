@@ -16,8 +16,8 @@ use axiom_safety::config::keys::ConfigValueKind;
 Works only below 'git axiom run': the keeper of the agent sets AXIOM_SPOOL and AXIOM_TOKEN. A
 report is on disk when the command returns. Of complete, blocked and waiting the last one
 counts; it takes effect when the agent program ends. Without any, the program's exit status
-decides if the agent is 'shell' or a program of yours. For presets of models, a successful end with
-changes goes on to verify, and one without is followed by another iteration.")]
+decides if the agent is 'shell' or a program of yours. For presets of models, a successful end
+with changes goes on to verify, and one without is followed by another iteration.")]
 #[allow(missing_docs)] // what each does is in the table of verbs
 pub enum SignalVerb {
     #[command(after_help = "\

@@ -128,7 +128,7 @@ fn what_claude_tells_of_each_answer_counts_once_and_while_it_runs() {
     world.env.ok(&["task", "add", "T", "--id", "t", "--max-tokens", "2000"]);
     world.autopilot(&[]).code(1);
     let limit = &world.env.json(&["gate", "list", "--json"])["gates"][0]["details"]["limits"][0];
-    assert_eq!((&limit["of"], &limit["used"], &limit["known"]), (&json!("tokens"), &json!(2002), &json!(true)));
+    assert_eq!((&limit["of"], &limit["used"], &limit["known"]), (&json!("tokens"), &json!(2002), &json!(false)));
     world.env.ok(&["task", "edit", "t", "--max-tokens", "100000"]);
     world.autopilot(&[]).code(0);
     assert_eq!(world.env.json(&["stats", "--json"])["total"]["tokens"], 2002 + 1050, "the sum at the end is not added");

@@ -53,7 +53,7 @@ fn what_is_committed_with_its_markers_waits_for_a_human() {
     let reason = gates[0]["reason"].as_str().unwrap();
     assert!(gates.len() == 1 && reason.contains("other") && reason.contains("markers of a conflict"), "{gates:?}");
     let dry = world.env.axiom(&["merge", "t"]);
-    assert!(dry.code != Some(0) && dry.stderr.contains("markers of a conflict"), "{dry}");
+    assert!(dry.code != Some(0) && dry.stderr.contains("markers of a conflict") && !dry.stderr.contains("stash"), "{dry}");
     // Settled by hand.
     let workspace = world.show("t")["workspace"].as_str().unwrap().to_owned();
     let workspace = std::path::Path::new(&workspace);
@@ -62,5 +62,24 @@ fn what_is_committed_with_its_markers_waits_for_a_human() {
     world.env.ok(&["gate", "approve", "--all"]);
     world.autopilot(&[]).code(0);
     assert_eq!(world.env.read("other"), "both\n");
+    world.all_is_well();
+}
+
+/// The target moves between the conflict that was given to the agent and the merge that it made.
+#[test]
+fn what_another_merge_than_the_given_one_left_is_seen_too() {
+    let world = both_sides(
+        "2) git merge --abort; (cd ../.. && echo more > new && git add new && echo later > third && git add third && git commit -qm later); \
+            echo mine > third; git add third; git commit -qm third; git merge -q main; echo both > README; echo both > other; \
+            git add -A; git commit -qm all; git axiom signal complete;;",
+    );
+    world.autopilot(&[]).code(1);
+    let gates = world.gates();
+    assert!(gates[0]["reason"].as_str().unwrap().contains("third still with the markers"), "{gates:?}");
+    assert_eq!(world.env.read("third"), "later\n");
+    // A human may want them.
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.autopilot(&[]).code(0);
+    assert!(world.env.read("third").contains("<<<<<<<"));
     world.all_is_well();
 }

@@ -135,7 +135,8 @@ fn a_capture_while_the_agent_works_is_recorded() {
     // It was heard of when it changed the file, not when that was captured.
     let events = world.env.json(&["events"]);
     let capture = events["events"].as_array().unwrap().iter().find(|one| one["event"] == "workspaceCaptured").unwrap();
-    assert!(agent["lastActivity"].as_str() < capture["at"].as_str(), "{status} {capture}");
+    let time = |value: &serde_json::Value| value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    assert!(time(&agent["lastActivity"]) < time(&capture["at"]), "{status} {capture}");
     let text = world.env.ok(&["status"]);
     assert!(text.contains("\nNow:\n  agent-001  +1 -0  at work\n"), "{text}");
     // A capture is made, and recorded, only where something has changed since.

@@ -162,3 +162,18 @@ fn the_next_session_has_the_program_of_the_last_one_where_nobody_has_chosen_anot
     assert!(!ended.stderr.contains("last session"), "{}", ended.stderr);
     assert_eq!(world.env.read("who.txt"), "own\nown\nshell\n");
 }
+
+#[test]
+fn a_session_that_never_began_is_not_the_last_one() {
+    let world = World::new();
+    world.task("one", "echo shell >> who.txt", &[]);
+    world.autopilot(&["--", "./no-such-program", "--api-key", "SECRET"]).code(1);
+    let ended = world.autopilot(&[]).code(0);
+    assert!(!ended.stderr.contains("last session"), "{}", ended.stderr);
+    assert_eq!(world.env.read("who.txt"), "shell\n");
+    // What was configured is not remembered beyond its configuration.
+    world.program_of_ones_own("#!/bin/sh\ncat > /dev/null; echo own >> who.txt", "exitCompletes = true");
+    world.task("two", "echo shell >> who.txt", &[]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("who.txt"), "shell\nown\n");
+}

@@ -79,7 +79,7 @@ impl AgentRuns {
             if let (AgentSignal::Progress { percent }, Some(task)) = (&signal, task_of(desk, agent)) {
                 desk.tell(SessionNotice::Progress { agent: agent.clone(), task, percent: *percent });
             }
-            events.push(Event::Signalled { agent: agent.clone(), token: token.clone(), signal, said_at: received.at });
+            events.push(Event::Signalled { agent: agent.clone(), token: token.clone(), signal, said_at: Some(received.at) });
         }
         desk.steps(events)?;
         if let Some(watch) = self.watch_mut(agent) {

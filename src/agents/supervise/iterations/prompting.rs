@@ -93,8 +93,11 @@ fn history_of(
         Some(with_last_lines(failed, verification.failed()))
     });
     let answer_is_new = record.answer.is_some();
-    // What is given back is there, and so is what was reported of it.
-    let begins_anew = (was_used(ctx, task) && last_run.is_none() && reports.is_none())
+    // What is given back is there.
+    let workspace = state.restorable.workspaces.get(&task.id);
+    let tip = workspace.map(|workspace| ctx.repo.refs().read_ref(&workspace.branch)).transpose()?.flatten();
+    let is_fresh = workspace.is_none_or(|workspace| tip.as_ref().is_none_or(|tip| *tip == workspace.base));
+    let begins_anew = (was_used(ctx, task) && last_run.is_none() && is_fresh)
         .then(|| context::begins_anew(record.recovery.as_deref().map(|decided| &decided.decision)));
     Ok(PromptHistory {
         verification: details.or_else(summary).into_iter().chain(of_merge).collect(),

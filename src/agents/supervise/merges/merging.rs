@@ -34,6 +34,11 @@ pub(crate) enum NextMerge {
 }
 
 impl MergeQueue {
+    /// Whether a merge is being verified, or made ready.
+    pub(crate) fn is_at_work(&self, core: &SessionCore<'_>) -> bool {
+        self.merge_check.is_some() || core.drivers.are_at_work(None)
+    }
+
     /// Chooses the task that is merged next, where nothing has to be done before.
     pub(crate) fn next_merge(&mut self, core: &mut SessionCore<'_>) -> Result<NextMerge> {
         core.drivers.look_after(core.desk.ctx);
@@ -43,6 +48,9 @@ impl MergeQueue {
         }
         // Only one is verified at a time, but a human is asked about the others meanwhile.
         let verified_now = self.merge_check.as_ref().map(|check| check.task.clone());
+        if verified_now.is_some() && self.look_after_merge_check(core)? {
+            return Ok(NextMerge::Done);
+        }
         let state = core.desk.ctx.state();
         let is_done = |case: &&Task| {
             let is_to_merge = case.kind == TaskKind::Task && case.status == TaskStatus::Done && case.merged.is_none();
@@ -84,7 +92,7 @@ impl MergeQueue {
             }
         }
         if verified_now.is_some() {
-            return Ok(if self.look_after_merge_check(core)? { NextMerge::Done } else { NextMerge::Nothing });
+            return Ok(NextMerge::Nothing);
         }
         let (verified, others): (Vec<_>, Vec<_>) =
             may_go.into_iter().partition(|(task, _)| has_passed(core.desk.ctx, &core.setup, task));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_safety::config::Config;
-use axiom_safety::context::handle::Context;
+use axiom_safety::context::handle::{Context, DefaultAgentChoice};
 use axiom_safety::running::programs::{self, SessionPrograms};
 use axiom_store::layout::StoreLayout;
 
@@ -38,8 +38,15 @@ impl ChosenProgram {
         if !given.is_empty() {
             return Ok(Self::Given(given));
         }
-        let last = if ctx.found.no_agent_chosen { read(ctx.layout())?.program } else { None };
-        Ok(last.unwrap_or_else(|| Self::Named(ctx.config.agents.default.clone())))
+        let last = match ctx.found.agent_chosen {
+            DefaultAgentChoice::Nobody => read(ctx.layout())?.program,
+            DefaultAgentChoice::ForThisCall | DefaultAgentChoice::Configured => None,
+        };
+        let is_known = |last: &Self| match last {
+            Self::Named(name) => programs::program(&ctx.config, name).is_ok(),
+            Self::Given(_) => true,
+        };
+        Ok(last.filter(is_known).unwrap_or_else(|| Self::Named(ctx.config.agents.default.clone())))
     }
 
     /// The programs of the session.
@@ -53,20 +60,38 @@ impl ChosenProgram {
         }
     }
 
-    /// Its name, or its call.
-    pub fn in_words(&self) -> String {
+    /// Its name. Its arguments may hold what is nobody else's business.
+    pub fn name(&self) -> &str {
         match self {
-            Self::Named(name) => name.clone(),
-            Self::Given(command) => command.join(" "),
+            Self::Named(name) => name,
+            Self::Given(command) => command.first().map_or("", String::as_str),
         }
+    }
+
+    /// What the next session is to know of it: not what is configured, which it sees itself.
+    fn remembered(self, ctx: &Context) -> Option<Self> {
+        let is_for_this_call = ctx.found.agent_chosen == DefaultAgentChoice::ForThisCall;
+        let is_configured = matches!(&self, Self::Named(name) if *name == ctx.config.agents.default);
+        Some(self).filter(|_| is_for_this_call || !is_configured)
     }
 }
 
-/// Notes the options of a session that begins. A crash leaves those of the one before, or these.
-pub fn note(layout: &StoreLayout, arguments: Vec<String>, program: ChosenProgram) -> Result<()> {
-    let json = serde_json::to_vec(&LastSessionOptions { v: 1, arguments, program: Some(program) })
-        .map_err(|e| Error::new(Code::Internal, "the options of a session are no JSON").because(e))?;
-    files::write_atomic(&layout.last_options(), &[&json[..], b"\n"].concat())
+/// What makes a session like this one again.
+#[derive(Debug, Clone)]
+pub struct RepeatableSession {
+    /// The options of the verb.
+    pub arguments: Vec<String>,
+    /// The agent program.
+    pub program: ChosenProgram,
+}
+
+/// Notes how a session that begins is made again. A crash leaves that of the one before, or this.
+pub fn note(ctx: &Context, session: RepeatableSession) -> Result<()> {
+    let RepeatableSession { arguments, program } = session;
+    let noted = LastSessionOptions { v: 1, arguments, program: program.remembered(ctx) };
+    let json =
+        serde_json::to_vec(&noted).map_err(|e| Error::new(Code::Internal, "the options of a session are no JSON").because(e))?;
+    files::write_atomic(&ctx.layout().last_options(), &[&json[..], b"\n"].concat())
 }
 
 /// The options of the last session; none where they are not known.

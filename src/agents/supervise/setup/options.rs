@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::last_options::RepeatableSession;
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::RefName;
 use axiom_model::recovery::decide::CrashAction;
@@ -30,6 +31,8 @@ pub struct SupervisorOptions {
     pub programs: SessionPrograms,
     /// What a human wants of tasks that a crash cut off.
     pub after_crash: CrashTaskDecisions,
+    /// How the session is made again after a crash of the machine; none where it is no session.
+    pub again: Option<RepeatableSession>,
 }
 
 /// What a human wants of tasks that a crash cut off.
@@ -58,6 +61,7 @@ impl SupervisorOptions {
             limits: BudgetLimits::default(),
             programs,
             after_crash: CrashTaskDecisions::default(),
+            again: None,
             target: None,
         }
     }

@@ -67,6 +67,10 @@ impl OperationFold {
             let deletes = matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. });
             transaction.is_retention = deletes && envelope.by == EventAuthor::Supervisor;
         }
+        // Whoever records what an agent said, a session or a recovery, did nothing themselves.
+        if matches!(envelope.event, Event::Signalled { .. }) && self.all[place].first_seq == envelope.seq {
+            self.all[place].is_housekeeping = true;
+        }
         let mode = self.state.restorable.mode;
         self.state.apply(envelope)?;
         if open.is_some() && self.state.restorable.mode != mode {

@@ -23,6 +23,7 @@ use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::operation::operation_record::OperationRecord;
 use axiom_model::operation::undo::UndoSelector;
 use axiom_model::queries::choices::choices;
+use axiom_model::queries::groups::progress_of;
 use axiom_model::work::gates::gate::GateKind;
 use axiom_safety::attach::{at_work, prompts};
 use axiom_safety::checkpoint;
@@ -194,7 +195,7 @@ fn places(ctx: &Context, agent: &str) -> Result<PanelAnswer> {
         agent,
         task: (from.as_str(), &state.task(&from)?.title),
         iteration: (work.map_or(0, |work| work.iteration), most),
-        progress: work.and_then(|work| state.progress_of(work)),
+        progress: work.and_then(|work| progress_of(state, work)),
         workspace,
     };
     let names = open.iter().map(|choice| choice.id.to_string());

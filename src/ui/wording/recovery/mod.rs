@@ -75,7 +75,11 @@ pub fn before(view: &RecoverySurvey, columns: Option<usize>) -> Option<String> {
     match (is_nothing(view) && !view.changes_earlier(), rests) {
         (true, false) => None,
         (true, true) => Some(format!("{NOTHING}{}", tasks(view, columns))),
-        (false, _) => Some(tasks(view, columns) + &repairs(view)),
+        (false, _) => {
+            let text = tasks(view, columns) + &repairs(view);
+            let only_the_end = text.is_empty().then(|| "The last session ended unexpectedly: that is recorded.\n".to_owned());
+            Some(only_the_end.unwrap_or(text))
+        }
     }
 }
 

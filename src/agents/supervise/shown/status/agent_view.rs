@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::documents::{AgentStatusJson, ENDED};
 use axiom_base::error::Code;
 use axiom_model::planning::plan::PLANNER_AGENT;
+use axiom_model::queries::groups::progress_of;
 use axiom_model::queries::task_standing::TaskPartCounts;
 use axiom_model::state::current_state::State;
 use axiom_model::work::agent::{Agent, AgentWork, IterationStage};
@@ -32,7 +33,7 @@ pub(super) fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -
         max_iterations: state.record.session.as_ref().map(|session| session.max_iterations),
         workspace: workspace.map(|workspace| workspace.path.clone()),
         branch: workspace.map(|workspace| workspace.branch.to_string()),
-        progress: work.and_then(|work| state.progress_of(work)),
+        progress: work.and_then(|work| progress_of(state, work)),
         phase: work.and_then(|work| work.phase.clone()),
         parts: work.map(|_| reports.map(TaskPartCounts::of_reports).unwrap_or_default()),
         confidence: reports.and_then(TaskReports::confidence),
