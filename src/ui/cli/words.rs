@@ -121,7 +121,7 @@ mod tests {
         let quoted = "it goes on with 'git axiom run --until-idle' as before";
         assert_eq!(folded(quoted, Some(31), 0), "it goes on with\n'git axiom run --until-idle' as\nbefore");
         let explained = "hint: git axiom run --retry    starts those again that were stopped";
-        assert_eq!(folded(explained, Some(36), 2), "hint: git axiom run --retry    starts\n  those again that were stopped");
+        assert_eq!(folded(explained, Some(37), 2), "hint: git axiom run --retry    starts\n  those again that were stopped");
         let many = "It waits: git axiom gate list, git axiom task list";
         assert_eq!(folded(many, Some(32), 0), "It waits: git axiom gate list,\ngit axiom task list");
     }
