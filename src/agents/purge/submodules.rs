@@ -142,9 +142,9 @@ fn in_one(
     let tips: Vec<Oid> = captures.iter().chain(&kept).map(|value| value.oid.clone()).collect();
     plan.ours = objects.graph(&tips, &without)?.all().cloned().collect();
     for value in captures {
-        if !made.contains_key(&value.oid)
-            && let Some(new) = repo.captures().without(&value.oid, &cut, |further| Ok(further.clone()))?
-        {
+        // The same capture may be in the repositories of several submodules, and is made anew in each.
+        let is_here = made.get(&value.oid).is_some_and(|(new, _)| objects.holds(new));
+        if !is_here && let Some(new) = repo.captures().without(&value.oid, &cut, |further| Ok(further.clone()))? {
             made.insert(value.oid.clone(), (new.capture, new.paths));
         }
         let new = made.get(&value.oid).map(|(new, _)| new.clone());
