@@ -41,11 +41,13 @@ pub fn to_settle_first(reason: &str) -> Option<String> {
         return Some(format!("first look at them: git diff HEAD...{}", branch.short()));
     }
     let (task, target) = reason.split_once(CONFLICTS)?;
-    TaskId::new(task).is_ok().then(|| {
-        format!(
-            "first, in the workspace of {task} (git axiom task show {task}): git merge {target} (if none is in progress), resolve it, commit"
-        )
-    })
+    let id = TaskId::new(task).ok()?;
+    let branch = branch_names::branch_of(&id);
+    Some(format!(
+        "first, on {} (in its workspace, where git axiom task show {task} names one): git merge {target} (if none is in progress), \
+         resolve it, commit",
+        branch.short()
+    ))
 }
 
 /// The reason of a gate at which a task waits because nobody approved the project's files as they are; `what` is the matter.
