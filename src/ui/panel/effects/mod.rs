@@ -45,7 +45,7 @@ use axiom_safety::context::handle::Context;
 const SEQUENCE: Duration = Duration::from_millis(40);
 /// The least time between two looks at what is on disk, however much comes.
 const LOOK: Duration = Duration::from_millis(40);
-/// How often is looked while agents work: durations, what they print, whether they live.
+/// How often is looked while agents work, or a human is waited for: durations, what is printed, who lives.
 const WORKING: Duration = Duration::from_secs(1);
 /// How often where nobody works.
 const IDLE: Duration = Duration::from_secs(5);
@@ -237,7 +237,10 @@ impl Panel {
         }
         let came = self.ctx.store.refresh()?;
         let mut events = Vec::new();
-        let often = if self.model.working() > 0 || self.model.seen.session.supervised { WORKING } else { IDLE };
+        let seen = &self.model.seen;
+        // What is done without a session ends without a line in the log, and what waits grows older.
+        let changes = !seen.session.doing.is_empty() || !seen.waiting.is_empty();
+        let often = if self.model.working() > 0 || seen.session.supervised || changes { WORKING } else { IDLE };
         if came || since >= often || self.overdue {
             self.overdue = false;
             let now = env::now();
