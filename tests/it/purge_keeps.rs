@@ -328,15 +328,20 @@ fn a_content_of_git_lfs_goes_from_ours_and_the_users_store_is_named() {
     assert_eq!((scratch.read("other.key"), scratch.has("a.key")), ("another content\n".into(), false));
 }
 
-/// The file is in a submodule: its capture is in the submodule's repository, and is made anew there.
-#[test]
-fn a_path_in_a_submodule_is_taken_out_of_its_captures_there() {
-    let scratch = Scratch::new();
+/// With the submodule `libs/x`.
+fn with_a_submodule(scratch: &Scratch) {
     let from = scratch.path().with_file_name("from");
     scratch.git(&["clone", "-q", ".", from.to_str().unwrap()]);
     let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from.to_str().unwrap(), "libs/x"];
     scratch.git(&add);
     scratch.git(&["commit", "-qm", "a submodule"]);
+}
+
+/// The file is in a submodule: its capture is in the submodule's repository, and is made anew there.
+#[test]
+fn a_path_in_a_submodule_is_taken_out_of_its_captures_there() {
+    let scratch = Scratch::new();
+    with_a_submodule(&scratch);
     scratch.write("libs/x/.env", &format!("KEY={SECRET}\n"));
     scratch.write("libs/x/mine.txt", "mine\n");
     scratch.axiom(&["checkpoint", "create", "one"]);
@@ -362,11 +367,7 @@ fn a_path_in_a_submodule_is_taken_out_of_its_captures_there() {
 fn a_submodule_that_is_named_is_taken_out_with_all_that_is_in_it_and_goes_back_and_forth() {
     for named in ["libs/x", "libs"] {
         let scratch = Scratch::new();
-        let from = scratch.path().with_file_name("from");
-        scratch.git(&["clone", "-q", ".", from.to_str().unwrap()]);
-        let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from.to_str().unwrap(), "libs/x"];
-        scratch.git(&add);
-        scratch.git(&["commit", "-qm", "a submodule"]);
+        with_a_submodule(&scratch);
         // It is at a commit that the repository around it does not have.
         scratch.git(&["-C", "libs/x", "commit", "-q", "--allow-empty", "-m", "within"]);
         scratch.write("libs/x/.env", &format!("KEY={SECRET}\n"));
