@@ -117,6 +117,7 @@ fn a_verification_is_said_by_step_and_a_pause_waits_for_it() {
     let said = world.env.ok(&["pause"]);
     assert!(said.contains("waiting for 1 verification") && said.contains("still merged"), "{said}");
     assert_eq!(world.env.json(&["status"])["session"]["state"], "pausing");
+    assert!(world.env.ok(&["recover"]).contains("a session runs, and sees to its agents"));
     world.signal_file("go");
     wait_until("paused", || world.env.json(&["status"])["session"]["state"] == "paused");
     world.wait_until_merged("v");

@@ -185,7 +185,10 @@ pub fn run(args: &RecoverArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
         let (view, plan) = resume::look_and_plan(&mut ctx, &wanted.tasks)?;
         return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
     }
-    let text = shown(&view, &args.to_do_it(), screen.columns());
+    let mut text = shown(&view, &args.to_do_it(), screen.columns());
+    if text == recovery::NOTHING && ctx.supervisor_alive()? {
+        text = recovery::SESSION_RUNS.to_owned();
+    }
     screen.answer(&RecoverJson { recovered: false, done: Vec::new(), view }, || text)?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)

@@ -23,6 +23,9 @@ use axiom_safety::context::handle::Context;
 /// Where there is nothing to recover.
 pub const NOTHING: &str = "Nothing has to be recovered.\n";
 
+/// The same while a session runs: only the session has looked.
+pub const SESSION_RUNS: &str = "Nothing has to be recovered: a session runs, and sees to its agents.\nWhat a killed verb has left is found once the session has ended.\n";
+
 /// What can be chosen where no task was cut off: everything that is shown.
 pub const REPAIR: &str = "Repair: do all of this";
 
