@@ -385,3 +385,18 @@ fn a_submodule_that_is_named_is_taken_out_with_all_that_is_in_it_and_goes_back_a
         is_whole(&scratch);
     }
 }
+
+/// What its captures lack is in its own history too, so nothing is secret; they are made anew all the same.
+#[test]
+fn a_submodule_that_holds_only_what_its_history_has_stays_held() {
+    let scratch = Scratch::new();
+    with_a_submodule(&scratch);
+    let before = scratch.read("libs/x/a.txt");
+    scratch.write("libs/x/a.txt", "newer\n");
+    scratch.git(&["-C", "libs/x", "commit", "-qam", "newer"]);
+    scratch.write("libs/x/a.txt", &before);
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    scratch.json(&["purge", "libs/x", "--yes"]);
+    scratch.axiom(&["checkpoint", "verify", "one"]);
+    is_whole(&scratch);
+}

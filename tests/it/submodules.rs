@@ -365,25 +365,6 @@ fn a_submodule_whose_folder_is_gone_is_taken_out_and_brought_home_to_all_the_sam
     assert_eq!(left, "");
 }
 
-/// The same of the workspace: `git clean` deletes it, and its submodules' repositories are still there.
-#[test]
-fn what_was_committed_in_submodules_of_a_deleted_workspace_is_brought_home_before_they_go() {
-    let all = WithSubmodules::saved();
-    let scratch = &all.scratch;
-    scratch.open_task("t1");
-    let there = scratch.workspace("t1");
-    let at = |args: &[&str]| scratch.git(&[&["-C", there.to_str().unwrap()], args].concat());
-    at(&[&FILE[..], &["submodule", "--quiet", "update", "--init", "--recursive"]].concat());
-    at(&["-C", "sm/in/deep", "commit", "-q", "--allow-empty", "-m", "in deep"]);
-    let commit = at(&["-C", "sm/in/deep", "rev-parse", "HEAD"]);
-    scratch.axiom(&["checkpoint", "create", "seen"]);
-    std::fs::remove_dir_all(&there).unwrap();
-    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
-    let deep = ["--git-dir=.git/modules/sm/modules/in/deep", "--work-tree=.", "for-each-ref", "--contains", &commit];
-    let brought = scratch.git(&deep);
-    assert!(brought.contains("refs/axiom/captures/_brought/"), "{brought}");
-}
-
 #[test]
 fn what_a_summary_names_in_a_submodule_has_its_path_from_the_superproject() {
     let all = WithSubmodules::saved();

@@ -88,7 +88,8 @@ pub(super) fn anew(ctx: &Context, subject: &PurgeSubject) -> Result<SubmoduleRew
     for ((folder, git_dir), within) in places {
         if let Some(repo) = opened(ctx, &folder, &git_dir)? {
             let plan = in_one(&repo, (folder, git_dir), &within, &mut anew.captures)?;
-            if plan.secrets.is_empty() {
+            // Captures that are made anew count, also where all that they lack is in the submodule's own history.
+            if plan.secrets.is_empty() && plan.refs.is_empty() {
                 repo.durability().put_stage_away();
             } else {
                 anew.plans.push(plan);

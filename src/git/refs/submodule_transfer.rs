@@ -113,8 +113,7 @@ impl Refs<'_> {
     fn fetch_from(&self, from: &Repository) -> Git<'_> {
         let git = self.repo.git().config("protocol.file.allow=always").config("transfer.fsckObjects=false");
         let git = git.args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"]);
-        // Its configuration names its folder, which may be gone: nothing of what is sent is there.
-        git.arg("--upload-pack=GIT_WORK_TREE=. git upload-pack").arg(from.common_dir())
+        git.arg(from.common_dir())
     }
 
     /// Whether a ref reaches a commit, so that it stays.

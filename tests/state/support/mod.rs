@@ -236,7 +236,7 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
             }
         }
         15 => token().map(|(agent, token)| Event::IterationStarted { agent, token, pid: salt })?,
-        16 => token().map(|(agent, token)| Event::Signalled { agent, token, signal: signal(salt), said_at: Some(at()) })?,
+        16 => token().map(|(agent, token)| Event::Signalled { agent, token, signal: signal(salt), said_at: None })?,
         17 => token().map(|(agent, token)| Event::IterationEnded { agent, token, report: Box::new(report(salt)) })?,
         18 => {
             let (agent, work) = work()?;
