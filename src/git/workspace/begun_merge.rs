@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::left_markers::sides_of;
+use super::left_markers::{marked_among, sides_of};
 use crate::base::conflict_stage::ConflictStage;
 use crate::base::head::Head;
 use crate::base::modes::GITLINK;
@@ -52,10 +52,10 @@ pub struct ConflictedPath {
 pub struct InProgressMerge {
     /// The commit that is merged into the workspace's branch.
     pub theirs: Oid,
+    /// The commit of the branch that it is merged into.
+    ours: Oid,
     /// The conflicts that git has as unmerged.
     stages: Vec<ConflictStage>,
-    /// Those that it has no more as that: staged, but perhaps with the markers.
-    staged: Vec<ConflictStage>,
     /// What the other side has and ours has not: nothing of it was left by the agent.
     brought: BTreeSet<RepoPath>,
 }
@@ -86,15 +86,7 @@ impl Workspaces<'_> {
         let changes = self.repo.history().diff_trees(&tree_of(&ours)?, &tree_of(&theirs)?)?;
         let brought = changes.into_iter().filter(|change| change.new.is_some()).map(|change| change.path).collect();
         let stages = self.repo.index(workspace).own_index_facts()?.unmerged;
-        // What cannot be computed now, as a driver has to run for it, is looked at before the work is merged.
-        let history = self.repo.history();
-        let all = history.merge_with_markers(&ours, &theirs).map(|merged| merged.unmerged).unwrap_or_else(|_| {
-            drop(history.take_merge_to_run());
-            Vec::new()
-        });
-        let is_staged = |one: &ConflictStage| !stages.iter().any(|open| open.path == one.path);
-        let staged = all.into_iter().filter(is_staged).collect();
-        Ok(Some(InProgressMerge { theirs, stages, staged, brought }))
+        Ok(Some(InProgressMerge { theirs, ours, stages, brought }))
     }
 
     /// The merge in progress that a commit concludes. One that a commit has concluded, after which git was killed, is forgotten.
@@ -137,16 +129,18 @@ impl Workspaces<'_> {
 
     /// The paths that were in conflict and are staged, though their files have the markers still.
     pub(super) fn staged_with_markers(&self, workspace: &Worktree, merge: &InProgressMerge) -> Result<Vec<RepoPath>> {
-        let paths: BTreeSet<&RepoPath> = merge.staged.iter().map(|stage| &stage.path).collect();
-        let mut marked = Vec::new();
-        for path in paths {
-            let ConflictedContent::Content(content) = self.content_at(workspace, path)? else { continue };
-            let Ok(sides) = sides_of(self.repo, &merge.staged, path) else { continue };
-            if has_markers(&content, &sides, merge.theirs.as_str()) {
-                marked.push(path.clone());
-            }
-        }
-        Ok(marked)
+        let history = self.repo.history();
+        let Ok(merged) = history.merge_with_markers(&merge.ours, &merge.theirs) else {
+            // What cannot be computed now, as a driver has to run for it, is looked at before the work is merged.
+            drop(history.take_merge_to_run());
+            return Ok(Vec::new());
+        };
+        let is_staged = |one: &ConflictStage| !merge.stages.iter().any(|open| open.path == one.path);
+        let staged: Vec<ConflictStage> = merged.unmerged.into_iter().filter(is_staged).collect();
+        marked_among(self.repo, (&staged, &merge.theirs), |path| match self.content_at(workspace, path)? {
+            ConflictedContent::Content(content) => Ok(Some(content)),
+            ConflictedContent::Nothing | ConflictedContent::Link | ConflictedContent::Odd => Ok(None),
+        })
     }
 
     /// Whether a path in conflict is settled by what is in the file. Where git has put no marker in it (a file that one side deleted,

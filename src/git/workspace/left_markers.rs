@@ -15,18 +15,30 @@ use axiom_model::work::endings::conflict_markers::has_markers;
 pub fn left_markers(repo: &Repository, tree: &Oid, (ours, theirs): (&Oid, &Oid)) -> Result<Vec<RepoPath>> {
     let stages = repo.history().merge_with_markers(ours, theirs)?.unmerged;
     let objects = repo.objects();
-    let mut left = Vec::new();
+    let is_file = |(mode, _): &(u32, Oid)| mode & 0o170_000 == 0o100_000;
+    // What is larger than is looked at nobody has read.
+    let content = |path: &RepoPath| {
+        let file = objects.mode_and_id(tree, path)?.filter(is_file);
+        Ok(file.and_then(|(_, blob)| objects.read_blob(&blob, LIMIT).ok()))
+    };
+    marked_among(repo, (&stages, theirs), content)
+}
+
+/// The paths in conflict, ordered, whose files have markers that neither side has. What is no file is left out, and what has a side that is
+/// larger than is looked at.
+pub(super) fn marked_among(
+    repo: &Repository,
+    (stages, theirs): (&[ConflictStage], &Oid),
+    content: impl Fn(&RepoPath) -> Result<Option<Vec<u8>>>,
+) -> Result<Vec<RepoPath>> {
+    let mut marked = Vec::new();
     for path in stages.iter().map(|stage| &stage.path).collect::<BTreeSet<_>>() {
-        let is_file = |(mode, _): &(u32, Oid)| mode & 0o170_000 == 0o100_000;
-        let Some((_, blob)) = objects.mode_and_id(tree, path)?.filter(is_file) else { continue };
-        // What is larger than is looked at, or has such a side, nobody has read.
-        let sides = sides_of(repo, &stages, path);
-        let (Ok(content), Ok(sides)) = (objects.read_blob(&blob, LIMIT), sides) else { continue };
-        if has_markers(&content, &sides, theirs.as_str()) {
-            left.push(path.clone());
+        let Some(content) = content(path)? else { continue };
+        if sides_of(repo, stages, path).is_ok_and(|sides| has_markers(&content, &sides, theirs.as_str())) {
+            marked.push(path.clone());
         }
     }
-    Ok(left)
+    Ok(marked)
 }
 
 /// The merges among the commits that `tip` has and `without` has not, the newest first, at most so many: each with its two parents.
@@ -41,8 +53,9 @@ pub fn merges_since(repo: &Repository, tip: &Oid, without: &Oid, most: usize) ->
     Ok(output.text()?.lines().filter_map(parents).collect())
 }
 
-/// The contents of ours and theirs at a path in conflict.
+/// The contents of ours and theirs at a path in conflict, in this order.
 pub(super) fn sides_of(repo: &Repository, stages: &[ConflictStage], path: &RepoPath) -> Result<Vec<Vec<u8>>> {
-    let is_side = |one: &&ConflictStage| one.path == *path && [2, 3].contains(&one.stage) && one.mode != GITLINK;
-    stages.iter().filter(is_side).map(|stage| repo.objects().read_blob(&stage.oid, LIMIT)).collect()
+    let side = |number| stages.iter().find(|one| one.path == *path && one.stage == number);
+    let sides = [2, 3].into_iter().filter_map(side).filter(|stage| stage.mode != GITLINK);
+    sides.map(|stage| repo.objects().read_blob(&stage.oid, LIMIT)).collect()
 }

@@ -17,6 +17,7 @@ use super::event::{Event, EventEnvelope};
 use crate::base::ids::{AgentId, Token};
 use crate::planning::gates;
 use crate::state::settle::OperationSettlement;
+use crate::work::signals::reports::TaskCaptureRecord;
 use crate::work::signals::signal::AgentSignal;
 use crate::work::tasks::task::TaskStatus;
 use axiom_base::error::{Code, Error, Result};
@@ -116,7 +117,7 @@ impl State {
             Event::StateAdopted { state, .. } => self.adopt(state),
             Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
             Event::WorkspaceCaptured { task, capture, lines, changed_at } => {
-                self.captured(task, capture, (lines, changed_at), at)?
+                self.captured(task, TaskCaptureRecord { at, capture: capture.clone(), lines: *lines, changed_at: *changed_at })?
             }
             Event::LearningEdited { id, text } => self.edit_learning(*id, text)?,
             Event::LearningForgotten { id } => self.forget_learning(*id)?,

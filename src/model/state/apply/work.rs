@@ -14,7 +14,7 @@ use crate::work::endings::delay::DelayedSessionStep;
 use crate::work::endings::last_run::LastIteration;
 use crate::work::iteration::{IterationOutcome, IterationReport};
 use crate::work::money::spending::TaskResult;
-use crate::work::signals::reports::{ChangedLineCounts, TaskCaptureRecord};
+use crate::work::signals::reports::TaskCaptureRecord;
 use crate::work::signals::signal::AgentSignal;
 use crate::work::tasks::learnings;
 use crate::work::tasks::task::{TaskKind, TaskStatus};
@@ -336,21 +336,15 @@ impl State {
         ended.iter().for_each(|task| drop(self.record.delays.remove(task)));
     }
 
-    pub(super) fn captured(
-        &mut self,
-        task: &TaskId,
-        capture: &Oid,
-        (lines, changed_at): (&Option<ChangedLineCounts>, &Option<Timestamp>),
-        at: Timestamp,
-    ) -> Result<()> {
+    pub(super) fn captured(&mut self, task: &TaskId, captured: TaskCaptureRecord) -> Result<()> {
         self.task(task)?;
         // Without a workspace there is nothing left that was captured.
         if self.restorable.workspaces.contains_key(task) {
             let reports = self.restorable.reports.entry(task.clone()).or_default();
             // What is there now, not what iterations that ended had changed.
-            reports.files_modified = lines.map_or(reports.files_modified, |lines| lines.files);
-            reports.recorded_at = Some(at);
-            reports.captured = Some(TaskCaptureRecord { at, capture: capture.clone(), lines: *lines, changed_at: *changed_at });
+            reports.files_modified = captured.lines.map_or(reports.files_modified, |lines| lines.files);
+            reports.recorded_at = Some(captured.at);
+            reports.captured = Some(captured);
         }
         self.record.last_action = Some(format!("captured the workspace of {task}"));
         Ok(())
