@@ -365,6 +365,59 @@ fn a_submodule_whose_folder_is_gone_is_taken_out_and_brought_home_to_all_the_sam
     assert_eq!(left, "");
 }
 
+/// `fetch.prune` would delete captures, hidden refs would not be found, and git reads nothing from a submodule whose folder is gone.
+#[test]
+fn what_workspaces_have_of_submodules_comes_home_whatever_the_users_fetches_are_like() {
+    const FOLDERS: [&str; 2] = ["sm", "sm/in/deep"];
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    for (key, value) in [("fetch.prune", "true"), ("fetch.pruneTags", "true"), ("fetch.fsckObjects", "true")] {
+        FOLDERS.iter().for_each(|folder| drop(scratch.git(&["-C", folder, "config", key, value])));
+    }
+    let tasks = ["t1", "t2"];
+    let commits = tasks.map(|task| {
+        scratch.open_task(task);
+        scratch.finish_task(task);
+        let there = scratch.workspace(task);
+        let at = |args: &[&str]| scratch.git(&[&["-C", there.to_str().unwrap()], args].concat());
+        at(&[&FILE[..], &["submodule", "--quiet", "update", "--init", "--recursive"]].concat());
+        FOLDERS.map(|folder| {
+            at(&["-C", folder, "commit", "-q", "--allow-empty", "-m", task]);
+            at(&["-C", folder, "config", "transfer.hideRefs", "refs/axiom"]);
+            at(&["-C", folder, "rev-parse", "HEAD"])
+        })
+    });
+    scratch.axiom(&["checkpoint", "create", "second"]);
+    tasks.iter().for_each(|task| std::fs::remove_dir_all(scratch.workspace(task)).unwrap());
+    let done = scratch.json(&["rollback", "checkpoint", "second", "--yes"]);
+    assert_eq!(done["notRestored"], serde_json::json!([]), "{done}");
+    for (folder, commit) in commits.iter().flat_map(|of_task| FOLDERS.iter().zip(of_task)) {
+        scratch.git(&["-C", folder, "gc", "-q", "--prune=now"]);
+        scratch.git(&["-C", folder, "cat-file", "-e", commit]);
+        scratch.git(&["-C", folder, "rev-parse", "--verify", &format!("refs/axiom/brought/{commit}")]);
+    }
+    scratch.axiom(&["checkpoint", "verify"]);
+}
+
+/// After `git submodule deinit` a repository names no folder: by its place alone it is the main worktree's.
+#[test]
+fn what_comes_home_is_never_taken_for_the_main_worktrees_own() {
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    scratch.open_task("t1");
+    let there = scratch.workspace("t1");
+    let at = |args: &[&str]| scratch.git(&[&["-C", there.to_str().unwrap()], args].concat());
+    at(&[&FILE[..], &["submodule", "--quiet", "update", "--init"]].concat());
+    std::fs::write(there.join("sm/a.txt"), "of an agent\n").unwrap();
+    scratch.axiom(&["checkpoint", "create", "second"]);
+    scratch.axiom(&["rollback", "task", "t1", "--yes"]);
+    let own = || scratch.git(&["--git-dir=.git/modules/sm", "rev-parse", "refs/axiom/captures/_superproject/second"]);
+    let before = own();
+    scratch.git(&["submodule", "--quiet", "deinit", "-f", "sm"]);
+    drop(scratch.axiom_with(&["checkpoint", "verify", "--repair"], &[]));
+    assert_eq!(own(), before);
+}
+
 #[test]
 fn what_a_summary_names_in_a_submodule_has_its_path_from_the_superproject() {
     let all = WithSubmodules::saved();

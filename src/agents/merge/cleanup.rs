@@ -19,7 +19,7 @@ use axiom_model::work::tasks::task::MergedTaskWork;
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::live::live_ref;
 use axiom_safety::context::handle::Context;
-use axiom_safety::folders::{trash, workspace_submodules};
+use axiom_safety::folders::{trash, workspace_submodules, workspaces};
 
 /// The merged tasks whose workspace was not moved to the trash: a crash came in between, or it was not possible right then.
 pub fn with_workspace(ctx: &Context) -> Vec<TaskId> {
@@ -105,7 +105,7 @@ fn close(ctx: &mut Context, task: &TaskId, unsaved: UnsavedWorkspaceFate) -> Res
             ));
         }
         Some(_) | None => {
-            ctx.repo.workspaces().repair_workspace(path, &trash)?;
+            workspaces::repair_workspace(ctx, path, &trash)?;
             None
         }
     };

@@ -17,7 +17,7 @@ use axiom_model::operation::task_rollback::{self, RevertUnit, TaskRevertPlan};
 use axiom_safety::context::conflict_notes;
 use axiom_safety::context::conflict_notes::RevertConflictWorktree;
 use axiom_safety::context::handle::Context;
-use axiom_safety::folders::{trash, workspace_folder};
+use axiom_safety::folders::{trash, workspace_folder, workspaces};
 
 use super::reverts::RevertOutcome;
 use super::{TaskRollbackRequest, find};
@@ -93,7 +93,7 @@ fn clear(ctx: &Context, path: &Path) -> Result<()> {
     let trash = trash::fresh(ctx, "half-made")?;
     match ctx.repo.worktrees().worktree_at(path)? {
         Some(entry) if entry.present && entry.locked.is_none() => put_aside(ctx, &entry.worktree),
-        Some(_) => ctx.repo.workspaces().repair_workspace(path, &trash).map(drop),
+        Some(_) => workspaces::repair_workspace(ctx, path, &trash).map(drop),
         None => Ok(()),
     }
 }

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::context::handle::Context;
-use crate::folders::trash;
 use crate::folders::workspace_folder::{are_in_each_copy, exclude, root};
+use crate::folders::{trash, workspace_submodules};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
@@ -160,12 +160,22 @@ pub fn is_being_made(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Res
     Ok(entry.is_some_and(|entry| entry.is_half_made()))
 }
 
+/// As [`axiom_git::Workspaces::repair_workspace`]. A registration that goes to the trash takes the repositories of submodules along, so
+/// what they have is brought home before. The caller holds the change lock.
+pub fn repair_workspace(ctx: &Context, path: &Path, trash: &Path) -> Result<WorktreeRepair> {
+    let entry = ctx.repo.worktrees().worktree_at(path)?.filter(|entry| !entry.present && !entry.worktree.is_main());
+    if let Some(Err(error)) = entry.map(|entry| workspace_submodules::bring_home(ctx, &entry.worktree)) {
+        tracing::warn!(%error, workspace = %path.display(), "what its submodules have is only in the trash");
+    }
+    ctx.repo.workspaces().repair_workspace(path, trash)
+}
+
 /// Repairs a workspace; returns also a message on the new place of a repository that was in its folder. The caller holds the
 /// change lock.
 pub fn repaired(ctx: &Context, workspace: &Workspace, trash: &Path) -> Result<(WorktreeRepair, Option<String>)> {
     let path = Path::new(&workspace.path);
     let had_one = has_its_own_repository(ctx, path);
-    let repair = ctx.repo.workspaces().repair_workspace(path, trash)?;
+    let repair = repair_workspace(ctx, path, trash)?;
     let places = [trash.join("dot-git"), trash.join("folder/.git")];
     let there = places.iter().find(|place| had_one && place.symlink_metadata().is_ok());
     let words = |place: &PathBuf| {

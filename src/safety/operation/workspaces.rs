@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::submodules_again;
 use crate::context::handle::Context;
 use crate::folders::trash;
+use crate::folders::workspaces::repair_workspace;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 use axiom_git::{
@@ -46,7 +47,7 @@ pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &Operatio
         None => {
             let trash = trash::of_workspaces(ctx, txn)?.join(format!("half-made-{}", env::fresh_id()));
             // A workspace that a crash left half-made here is removed first.
-            ctx.repo.workspaces().repair_workspace(path, &trash)?;
+            repair_workspace(ctx, path, &trash)?;
             ctx.repo.workspaces().create_workspace_again(
                 path,
                 &WorkspaceBranch::Existing(change.workspace.branch.clone()),

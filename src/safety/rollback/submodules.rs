@@ -116,7 +116,9 @@ pub(super) fn to_make_again(
 ) -> Result<Vec<HeldSubmodule>> {
     let all: Vec<HeldSubmodule> = document.submodules_in(workspace).map(HeldSubmodule::from).collect();
     for (then, one) in document.submodules_in(workspace).zip(&all) {
-        if source(ctx, &all, one)?.is_none() {
+        // Where only the workspace's folder was deleted, its own is brought home first.
+        let is_held = source(ctx, &all, one)?.is_some() || matches!(whereabouts(ctx, then), Ok(SubmoduleWhereabouts::Here(_)));
+        if !is_held {
             preview.not_restored.push(not_restored(then, NOT_HELD));
         }
     }
