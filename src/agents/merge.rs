@@ -17,7 +17,7 @@ pub use plan::{LEFT_MARKERS, guarded_by};
 
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
-use axiom_git::{Head, Worktree};
+use axiom_git::{Head, StatusKind, Worktree};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::text::ValueChange;
@@ -280,4 +280,14 @@ pub(crate) fn nothing_in_progress(ctx: &Context, worktree: &Worktree) -> Result<
             Err(Error::new(Code::InTheWay, what).why(kind.words()).hint(format!("end it ({}), and try again", kind.ways_out())))
         }
     }
+}
+
+/// The paths of a worktree that differ from its commit, those that are ignored apart.
+pub(crate) fn uncommitted(ctx: &Context, worktree: &Worktree) -> Result<Vec<String>> {
+    let entries = ctx.repo.index(worktree).status(None)?.into_iter();
+    let matters = |kind: &StatusKind| match kind {
+        StatusKind::Ignored => false,
+        StatusKind::Tracked { .. } | StatusKind::Unmerged | StatusKind::Untracked | StatusKind::NestedRepository => true,
+    };
+    Ok(entries.filter(|entry| matters(&entry.kind)).map(|entry| entry.path.to_string()).collect())
 }

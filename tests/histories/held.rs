@@ -12,11 +12,20 @@ pub fn blob(hash: gix::hash::Kind, content: &[u8]) -> String {
 
 /// Objects that a ref, an index, a worktree's HEAD or a stash entry reaches, in submodules too.
 pub fn reachable(place: &Place) -> BTreeSet<String> {
+    objects_of(place, &["--indexed-objects"])
+}
+
+/// As [`reachable`], without what an index alone has: that is a person's, who may stage something else.
+pub fn reachable_from_refs(place: &Place) -> BTreeSet<String> {
+    objects_of(place, &[])
+}
+
+fn objects_of(place: &Place, further: &[&str]) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for git_dir in repositories(place) {
         let stash = git_of(place, &git_dir, &["stash", "list", "--format=%H"]).stdout;
-        let mut args = vec!["rev-list", "--objects", "--all", "--indexed-objects", "--no-object-names"];
-        args.extend(stash.lines());
+        let mut args = vec!["rev-list", "--objects", "--all", "--no-object-names"];
+        args.extend(further.iter().copied().chain(stash.lines()));
         let run = git_of(place, &git_dir, &args);
         assert_eq!(run.code, Some(0), "{}{}: {run}", place.story(), git_dir.display());
         all.extend(run.stdout.lines().map(str::to_owned));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::common::Run;
 use crate::dice::Dice;
 use crate::faults::{after_kill, faulty};
-use crate::held::reachable;
+use crate::held::reachable_from_refs;
 use crate::oracle;
 use crate::place::Place;
 use crate::tool::forget_deleted;
@@ -117,7 +117,7 @@ fn gone_and_nothing_else(place: &Place, path: &str, before: &Held, answer: &Valu
 
 /// What was at the path need not be there any more. Where checkpoints went as a whole, or what undo would need, more is gone.
 fn settle_debts(place: &mut Place, path: &str, answer: &Value) {
-    let reachable = reachable(place);
+    let reachable = reachable_from_refs(place);
     let went = !words(answer, "gone").is_empty() || words(answer, "refs").iter().any(|name| name.starts_with("refs/axiom/kept/"));
     let paths = &place.paths;
     let only_there = |id: &String| paths.get(id).is_some_and(|all| all.iter().all(|at| is_at(at, path)));

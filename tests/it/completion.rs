@@ -103,6 +103,7 @@ fn agents_and_gates_are_offered_and_understood() {
         reason: "it waits".into(),
         details: Vec::new(),
         more: 0,
+        conflict_of: None,
         guarded: None,
         cause: None,
         used: Vec::new(),

@@ -54,6 +54,12 @@ pub struct ConflictSideCommit {
     pub files: Vec<RepoPath>,
 }
 
+/// Whether the merge of a task would conflict now. Writes nothing.
+pub(crate) fn conflicts_now(ctx: &Context, task: &TaskId) -> Result<bool> {
+    let plan = plan(ctx, task, &AllowedGuardedFiles::Everything)?;
+    Ok(matches!(plan, MergePlan::Ends(MergeOutcome::Conflict { .. })))
+}
+
 /// Both sides, where the merge of a task would conflict now. Writes nothing.
 pub fn sides(ctx: &Context, task: &TaskId) -> Result<Option<MergeConflictSides>> {
     let MergePlan::Ends(MergeOutcome::Conflict { files, target: theirs }) = plan(ctx, task, &AllowedGuardedFiles::Everything)?

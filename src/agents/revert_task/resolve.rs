@@ -7,10 +7,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::merge::nothing_in_progress;
+use crate::merge::{nothing_in_progress, uncommitted};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
-use axiom_git::{GitOperation, StatusKind, WorkspaceBranch, Worktree};
+use axiom_git::{GitOperation, WorkspaceBranch, Worktree};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::operation::task_rollback::{self, RevertUnit, TaskRevertPlan};
@@ -143,15 +143,6 @@ fn is_all(ctx: &Context, note: &RevertConflictWorktree, commit: &Oid) -> Result<
 /// Whether a git operation is in progress there.
 fn in_progress(ctx: &Context, worktree: &Worktree) -> bool {
     nothing_in_progress(ctx, worktree).is_err()
-}
-
-fn uncommitted(ctx: &Context, worktree: &Worktree) -> Result<Vec<String>> {
-    let entries = ctx.repo.index(worktree).status(None)?.into_iter();
-    let matters = |kind: &StatusKind| match kind {
-        StatusKind::Ignored => false,
-        StatusKind::Tracked { .. } | StatusKind::Unmerged | StatusKind::Untracked | StatusKind::NestedRepository => true,
-    };
-    Ok(entries.filter(|entry| matters(&entry.kind)).map(|entry| entry.path.to_string()).collect())
 }
 
 /// The result of the resolution: the commit to which the target moves, if everything is committed and every commit of the

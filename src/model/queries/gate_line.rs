@@ -88,8 +88,22 @@ impl From<&GateDecision> for OpenGateDecisionJson {
 
 impl From<&Gate> for OpenGateJson {
     fn from(gate: &Gate) -> Self {
-        let Gate { id, kind, task_id, reason: _, details, more, guarded: _, cause, used, opened_at, decision, held, sent: _ } =
-            gate;
+        let Gate {
+            id,
+            kind,
+            task_id,
+            reason: _,
+            details,
+            more,
+            conflict_of: _,
+            guarded: _,
+            cause,
+            used,
+            opened_at,
+            decision,
+            held,
+            sent: _,
+        } = gate;
         let details = match kind {
             GateKind::Merge if cause.is_none() => OpenGateDetailsJson {
                 files: details.clone(),

@@ -173,9 +173,8 @@ fn the_mode_can_be_changed_while_it_runs() {
     world.quits_well(live);
 }
 
-#[test]
-fn a_merge_conflict_waits_with_its_files_and_is_tried_again_when_approved() {
-    let world = World::new();
+/// Two tasks that write the same file at the same time; returns the one that waits at the gate of its conflict.
+fn one_in_conflict(world: &World) -> String {
     let beside = world.env.root().display().to_string();
     for task in ["t", "u"] {
         let script = format!(
@@ -187,20 +186,45 @@ fn a_merge_conflict_waits_with_its_files_and_is_tried_again_when_approved() {
     let gates = world.gates();
     assert_eq!(gates.len(), 1, "{gates:?}");
     let loser = gates[0]["taskId"].as_str().unwrap().to_owned();
-    assert_eq!(gates[0]["details"], serde_json::json!({"files": ["README"]}), "{gates:?}");
-    assert!(
-        ended.stdout.contains(&format!("{loser} waits at gate merge-{loser}: {loser} conflicts with main")),
-        "{}",
-        ended.stdout
-    );
+    let said = format!("{loser} waits at gate merge-{loser}: {loser} conflicts with main");
+    assert!(ended.stdout.contains(&said), "{}", ended.stdout);
+    loser
+}
+
+fn workspace_of(world: &World, task: &str) -> std::path::PathBuf {
+    let all = std::fs::read_dir(world.env.repo().join(".worktrees")).unwrap().map(|entry| entry.unwrap().path());
+    all.filter(|path| path.to_str().unwrap().ends_with(&format!("-{task}"))).next().unwrap()
+}
+
+#[test]
+fn a_conflict_with_what_was_taken_back_asks_nothing_unless_a_human_has_begun_to_settle_it() {
+    for begun in [false, true] {
+        let world = World::new();
+        let loser = one_in_conflict(&world);
+        let log = world.env.json(&["log"]);
+        let is_merge = |one: &&serde_json::Value| one["what"].as_str().unwrap().starts_with("merge ");
+        let merge = log["operations"].as_array().unwrap().iter().find(is_merge).unwrap()["id"].as_str().unwrap().to_owned();
+        world.env.ok(&["undo", &merge, "--yes"]);
+        let workspace = workspace_of(&world, &loser);
+        if begun {
+            std::fs::write(workspace.join("README"), "settled by hand\n").unwrap();
+        }
+        world.autopilot(&[]).code(1);
+        let waiting: Vec<String> = world.gates().iter().map(|gate| gate["taskId"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(waiting.contains(&loser), begun, "{waiting:?}");
+        assert_eq!(world.env.read("README").trim() == loser, !begun);
+        assert_eq!(workspace.exists(), begun);
+    }
+}
+
+#[test]
+fn a_merge_conflict_waits_with_its_files_and_is_tried_again_when_approved() {
+    let world = World::new();
+    let loser = one_in_conflict(&world);
+    assert_eq!(world.gates()[0]["details"], serde_json::json!({"files": ["README"]}));
     world.all_is_well();
     // A human settles it on the task's branch, in its workspace, and approves.
-    let workspace = world.env.repo().join(".worktrees").join(format!(
-        "{}-{loser}",
-        world.find_task(&loser)["lastAgent"].as_str().unwrap_or(
-            if world.env.repo().join(format!(".worktrees/agent-001-{loser}")).exists() { "agent-001" } else { "agent-002" }
-        )
-    ));
+    let workspace = workspace_of(&world, &loser);
     world.env.git_in(&workspace, &["merge", "-q", "-X", "ours", "main", "-m", "settled"]);
     let gate = format!("merge-{loser}");
     assert!(world.env.ok(&["gate", "list"]).contains("git merge main"));

@@ -347,6 +347,7 @@ fn gate(salt: u32) -> Gate {
         reason: "conflict".into(),
         details: vec!["a.txt".into()],
         more: 0,
+        conflict_of: None,
         guarded: None,
         cause: None,
         used: Vec::new(),

@@ -1,6 +1,6 @@
 //! A merge that conflicts: given back to an agent, or left to a human (`model::work::endings::conflict` decides).
 
-use super::merge_gates::wait_at_gate;
+use super::merge_gates::wait_in_conflict;
 use crate::supervise::core::SessionCore;
 use crate::supervise::core::desk::SessionDesk;
 use crate::supervise::setup::SessionSetup;
@@ -84,7 +84,8 @@ pub(crate) fn settle_conflict(
     match level {
         ConflictLevel::Agent => give_back(desk, setup, task, files, target, rounds + 1),
         ConflictLevel::Trivial | ConflictLevel::Human => {
-            wait_at_gate(desk, task, gate::conflicts(task, setup.target()?.short()), files)
+            let work = desk.ctx.repo.refs().read_ref(&workspaces::branch_of(desk.ctx, task))?;
+            wait_in_conflict(desk, (task, work), gate::conflicts(task, setup.target()?.short()), files)
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::supervise::core::desk::SessionDesk;
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
-use axiom_model::base::names::RepoPath;
+use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::work::gates::gate::{Gate, GateKind, changes_guarded};
 use axiom_model::work::guarded::{AllowedGuardedFiles, GuardedFiles, GuardedFilesDigest};
 use axiom_model::work::iteration::ReviewCause;
@@ -15,12 +15,26 @@ const SHOWN: usize = 100;
 /// Opens a gate that shows the guarded files that a merge changes; approving it allows exactly these.
 pub(crate) fn wait_for_a_look(desk: &mut SessionDesk<'_>, task: &TaskId, files: &GuardedFiles) -> Result<()> {
     let reason = changes_guarded(task, &files.reasons());
-    wait_showing(desk, task, reason, &files.paths(), Some(files.seen()))
+    let gate = Gate { guarded: Some(files.seen()), ..Gate::of_task(GateKind::Merge, task, reason, env::now())? };
+    wait_showing(desk, task, &files.paths(), gate)
 }
 
 /// Opens a gate for a merge that cannot be made now; approving it tries again.
 pub(crate) fn wait_at_gate(desk: &mut SessionDesk<'_>, task: &TaskId, reason: String, paths: &[RepoPath]) -> Result<()> {
-    wait_showing(desk, task, reason, paths, seen_before(desk, task))
+    let guarded = seen_before(desk, task);
+    wait_showing(desk, task, paths, Gate { guarded, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? })
+}
+
+/// As [`wait_at_gate`], for a human who settles the conflict of this commit of the task's branch.
+pub(crate) fn wait_in_conflict(
+    desk: &mut SessionDesk<'_>,
+    (task, work): (&TaskId, Option<Oid>),
+    reason: String,
+    paths: &[RepoPath],
+) -> Result<()> {
+    let guarded = seen_before(desk, task);
+    let gate = Gate { guarded, conflict_of: work, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? };
+    wait_showing(desk, task, paths, gate)
 }
 
 /// Opens a gate for a merge that a hook keeps from being made; approving it asks the hook again.
@@ -38,16 +52,10 @@ fn seen_before(desk: &SessionDesk<'_>, task: &TaskId) -> Option<GuardedFilesDige
     }
 }
 
-fn wait_showing(
-    desk: &mut SessionDesk<'_>,
-    task: &TaskId,
-    reason: String,
-    paths: &[RepoPath],
-    guarded: Option<GuardedFilesDigest>,
-) -> Result<()> {
+fn wait_showing(desk: &mut SessionDesk<'_>, task: &TaskId, paths: &[RepoPath], gate: Gate) -> Result<()> {
     let details: Vec<String> = paths.iter().take(SHOWN).map(ToString::to_string).collect();
     let more = paths.len() - details.len();
     // An approved review has been acted on: the task waits for something else now.
     desk.close_gate(GateKind::HumanReview, task, "the merge waits for something else")?;
-    desk.open(Gate { details, more, guarded, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? })
+    desk.open(Gate { details, more, ..gate })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::conflict_gone::SeenInConflict;
 use super::merged_by_hand::SeenApart;
 use crate::merge::merge_verification::RunningMergeCheck;
 use crate::supervise::core::SessionCore;
@@ -21,6 +22,8 @@ pub(crate) struct MergeQueue {
     pub(crate) stash_accepted: HashSet<TaskId>,
     /// Branches of tasks that are not in the target.
     pub(crate) seen_apart: SeenApart,
+    /// Conflicts that a human was asked to settle.
+    pub(crate) seen_in_conflict: SeenInConflict,
 }
 
 impl MergeQueue {

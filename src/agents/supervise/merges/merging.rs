@@ -75,6 +75,10 @@ impl MergeQueue {
             if in_review {
                 continue;
             }
+            if self.seen_in_conflict.is_gone(&core.desk, &core.setup, &task)? {
+                core.desk.close_gate(GateKind::Merge, &task, "the conflict is gone: what it was with was taken back")?;
+                return Ok(NextMerge::Done);
+            }
             if self.waits_for_stash(&mut core.desk, &task)? {
                 return Ok(NextMerge::Done);
             }

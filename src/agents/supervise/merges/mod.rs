@@ -1,6 +1,7 @@
 //! Merges of a session: which task is merged next, its verification, and the gates where a merge waits.
 
 pub(crate) mod closing;
+pub(crate) mod conflict_gone;
 pub(crate) mod conflicts;
 pub(crate) mod merge_check;
 pub(crate) mod merge_failing;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::base::ids::{AgentId, GateId, MAX_ID_LENGTH, TaskId};
-use crate::base::names::RefName;
+use crate::base::names::{Oid, RefName};
 use crate::work::guarded::{AllowedGuardedFiles, GuardedFilesDigest};
 use crate::work::iteration::ReviewCause;
 use crate::work::money::budget::BudgetUsage;
@@ -69,6 +69,9 @@ pub struct Gate {
     /// How many further files there are that the details leave out.
     #[serde(default, skip_serializing_if = "is_none")]
     pub more: usize,
+    /// The commit of the task's branch whose merge has the conflict that is to be settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict_of: Option<Oid>,
     /// The guarded files that whoever approves has seen here or at a gate before. The merge may change exactly these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guarded: Option<GuardedFilesDigest>,
@@ -127,6 +130,7 @@ impl Gate {
             details: Vec::new(),
             more: 0,
             guarded: None,
+            conflict_of: None,
             cause: None,
             used: Vec::new(),
             opened_at: now,
