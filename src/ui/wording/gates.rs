@@ -1,10 +1,13 @@
 //! What helps to decide at a gate, in words.
 
+use std::collections::BTreeSet;
+
 use crate::cli::grid::StyledGrid;
 use crate::cli::styled::StyledText;
 use crate::cli::visible;
 use axiom_agents::interventions::gates::{GateInspection, GateStepResult};
 use axiom_agents::merge::conflict_sides::MergeConflictSides;
+use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::queries::gate_line::OpenGateDecisionJson;
@@ -31,7 +34,7 @@ pub fn in_words(look: &GateInspection, task: Option<&Task>, verification: &[Logg
         text.push_str(&format!("  {}\n", visible::set_in(&detail, "    ")));
     }
     if let Some(changed) = &look.diff {
-        text.append(work(changed));
+        text.append(work(changed, gate.task_id.as_ref()));
     }
     if !look.guarded.is_empty() {
         text.push_str(&format!("Guarded, and changed: {}\n", paths(&look.guarded)));
@@ -97,13 +100,20 @@ fn both_sides(MergeConflictSides { files, ours, theirs }: &MergeConflictSides) -
     text
 }
 
-fn work(changed: &TaskDiff) -> StyledText {
+fn work(changed: &TaskDiff, task: Option<&TaskId>) -> StyledText {
     let mut text = StyledText::new();
     for commit in changed.commits.iter().take(NAMED) {
         text.push_str(&format!("{} {}\n", commit.oid.short(), visible::line(&commit.subject)));
     }
     if changed.commits.len() > NAMED {
         text.push_str(&format!("and {} more commits\n", changed.commits.len() - NAMED));
+    }
+    // Its branch may have begun at a merge that was taken back since.
+    let named = changed.commits.iter().flat_map(|commit| &commit.tasks);
+    let others: BTreeSet<&str> = named.map(String::as_str).filter(|of| task.is_none_or(|task| task.as_str() != *of)).collect();
+    if !others.is_empty() {
+        let others = listed(others.into_iter().map(|of| visible::line(of).into_owned()), NAMED);
+        text.push_str(&format!("With the work of {others}, which the target does not have: merging this brings it too\n"));
     }
     text.append(diff::stat(changed));
     if !changed.uncommitted.is_empty() {

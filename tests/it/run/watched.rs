@@ -75,3 +75,22 @@ fn the_verification_of_a_merge_that_is_taken_back_is_none_of_the_next_one() {
     assert!(!shown().contains("passed"), "{}", shown());
     world.quits_well(live);
 }
+
+#[test]
+fn what_a_branch_has_of_a_merge_that_was_taken_back_is_not_said_to_be_its_own() {
+    let world = World::new();
+    world.task("t", "echo t > t.txt", &[]);
+    world.autopilot(&[]).code(0);
+    world.task("u", "echo u > u.txt", &[]);
+    world.start(&["--mode", "semi-auto", "--until-idle"]).wait().code(1);
+    world.env.ok(&["gate", "approve", "claim-u"]);
+    world.start(&["--mode", "semi-auto", "--until-idle"]).wait().code(1);
+    let shown = || world.env.ok(&["gate", "show", "merge-u"]);
+    assert!(!shown().contains("With the work of"), "{}", shown());
+    let log = world.env.json(&["log"]);
+    let is_merge = |one: &&serde_json::Value| one["what"].as_str().unwrap().starts_with("merge t ");
+    let merge = log["operations"].as_array().unwrap().iter().find(is_merge).unwrap()["id"].as_str().unwrap().to_owned();
+    world.env.ok(&["undo", &merge, "--yes"]);
+    let text = shown();
+    assert!(text.contains("With the work of t, which the target does not have: merging this brings it too\n"), "{text}");
+}
