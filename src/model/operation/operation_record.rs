@@ -93,7 +93,7 @@ pub struct OperationRecord {
     pub undone_by: Option<OperationId>,
     /// The number of its first event.
     pub first_seq: u64,
-    /// The number of its last event.
+    /// The number of its last event; of one that carried out an operation, of the end of that.
     pub last_seq: u64,
     /// Whether it carried out an operation. Before an operation, the agents concerned are stopped.
     operates: bool,

@@ -87,7 +87,10 @@ impl OperationFold {
             self.all.iter_mut().for_each(|transaction| placing.operation_record(transaction));
         }
         let transaction = &mut self.all[place];
-        transaction.last_seq = envelope.seq;
+        // What is put away afterwards comes after a checkpoint of what it made.
+        if !transaction.operates || transaction.progress == OperationRecordState::Open {
+            transaction.last_seq = envelope.seq;
+        }
         note(transaction, &envelope.event, &self.state);
         if let Some(OperationKind::Undo { of }) = open.map(|open| open.operation.kind) {
             self.link_undo(place, of);

@@ -110,10 +110,14 @@ fn an_operation_names_its_transaction_and_brings_its_changes() {
     assert_eq!((open[1].progress, open[1].undoable()), (OperationRecordState::Open, false));
     let aborted = fold(vec![added.clone(), ("t2", merge()), ("t2", ended(OperationEnd::Aborted, vec![]))]);
     assert_eq!((aborted[1].progress, aborted[1].undoable(), aborted[1].refs.len()), (OperationRecordState::Aborted, false, 0));
-    let done = fold(vec![added, ("t2", merge()), ("t2", ended(OperationEnd::Done, vec![edit.clone()]))]);
+    let steps = vec![added, ("t2", merge()), ("t2", ended(OperationEnd::Done, vec![edit.clone()]))];
+    let done = fold(steps.clone());
     assert_eq!((done[1].what.as_str(), done[1].refs.len()), ("move main", 1));
     assert_eq!(done[1].edits, [edit]);
     assert!(done[1].undoable());
+    // What is put away afterwards comes after a checkpoint of the merge.
+    let put_away = ("t2", title("a", "title of a", "x"));
+    assert_eq!(fold([steps, vec![put_away]].concat())[1].last_seq, done[1].last_seq);
 }
 
 #[test]
