@@ -36,6 +36,8 @@ const INTERVAL: Duration = Duration::from_millis(500);
 const LONGEST_PHASE: usize = 24;
 /// How many characters of an agent's last line are shown.
 const LONGEST_LINE: usize = 52;
+/// How much of the cause of a failure is shown, in characters: it is what decides what to do.
+const LONGEST_CAUSE: usize = 300;
 /// How many tasks that do not go on are shown.
 const MOST_STUCK: usize = 5;
 
@@ -237,10 +239,10 @@ fn stuck_in_words(stuck: &[StuckTaskJson]) -> StyledText {
     let Some(first) = stuck.first() else { return StyledText::new() };
     let row = |one: &StuckTaskJson| {
         let reason = one.reason.as_deref().and_then(|reason| reason.lines().next()).unwrap_or("-");
-        vec![one.task_id.as_str().into(), StyledCell::status(one.status.to_string()), short(reason, LONGEST_LINE).into()]
+        vec![one.task_id.as_str().into(), StyledCell::status(one.status.to_string()), short(reason, LONGEST_CAUSE).into()]
     };
     let mut text = heading(ColoredPart::Failed, "Not going on:");
-    text.push_grid(StyledGrid::of(stuck.iter().take(MOST_STUCK).map(row)).indented(2));
+    text.push_grid(StyledGrid::of(stuck.iter().take(MOST_STUCK).map(row)).indented(2).folded());
     if stuck.len() > MOST_STUCK {
         text.push_str(&format!("  and {} more: git axiom task list\n", stuck.len() - MOST_STUCK));
     }
