@@ -32,6 +32,12 @@ pub struct EventsArgs {
 }
 
 #[derive(Serialize)]
+struct EventListJson {
+    /// Oldest first.
+    events: Vec<EventJson>,
+}
+
+#[derive(Serialize)]
 struct EventJson {
     seq: u64,
     at: jiff::Timestamp,
@@ -103,7 +109,7 @@ fn list(ctx: &Context, after: u64, screen: &mut Screen) -> Result<()> {
         // A damaged log is an error, not half a document.
         history::each_event(ctx.layout(), |_| Ok(()))?;
     }
-    let mut list = screen.begin_list("events")?;
+    let mut list = screen.begin_list(&EventListJson { events: Vec::new() })?;
     let mut is_enough = false;
     let read = history::each_event(ctx.layout(), |envelope| {
         if envelope.seq > after {

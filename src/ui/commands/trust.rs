@@ -86,6 +86,12 @@ struct TrustedFileJson<'a> {
 }
 
 #[derive(Serialize)]
+struct TrustRevokeJson {
+    /// Whether there was an approval; always with a path, since a path without one is an error.
+    revoked: bool,
+}
+
+#[derive(Serialize)]
 struct ApprovalListJson {
     approvals: Vec<ApprovalJson>,
 }
@@ -110,7 +116,7 @@ pub fn run(args: &TrustArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
     let mut ctx = open(global, screen)?;
     if args.revoke.is_some() {
         let was = trust::revoke(&ctx.repo)?;
-        screen.answer(&serde_json::json!({ "revoked": was }), || match was {
+        screen.answer(&TrustRevokeJson { revoked: was }, || match was {
             true => "Nothing of this project's files is applied or run any more.\n".to_owned(),
             false => "Nothing was approved.\n".to_owned(),
         })?;
@@ -250,7 +256,7 @@ fn revoke_at(path: &str, screen: &mut Screen) -> Result<Exit> {
     for one in meant {
         approvals.remove(&one.of)?;
     }
-    screen.answer(&serde_json::json!({ "revoked": true }), || {
+    screen.answer(&TrustRevokeJson { revoked: true }, || {
         format!("Nothing of the project's files of '{path}' is applied or run any more.\n")
     })?;
     Ok(Exit::Done)
