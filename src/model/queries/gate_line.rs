@@ -53,7 +53,7 @@ pub struct OpenGateDetailsJson {
 /// A decision at a gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenGateDecisionJson {
-    /// approved, rejected or answered.
+    /// `approved`, `rejected` or `answered`.
     pub is: &'static str,
     /// The reason or the answer.
     pub text: Option<String>,

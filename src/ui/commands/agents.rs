@@ -112,6 +112,7 @@ fn working_in_words(working: &[WorkingAgentJson]) -> StyledText {
 #[serde(rename_all = "camelCase")]
 struct AgentProgramJson<'a> {
     name: &'a str,
+    /// `preset` (built in), `changed` (built in and changed by the configuration) or `own` (described by the configuration).
     origin: &'static str,
     is_default: bool,
     personas: &'a [String],

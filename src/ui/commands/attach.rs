@@ -80,7 +80,7 @@ struct AttachJson {
 struct AttachedFileJson {
     program: &'static str,
     path: String,
-    /// `unchanged`, `made`, `changed`, `putBack` or `deleted`.
+    /// `unchanged`, `made`, `changed`, `putBack` (to the byte what it was before) or `deleted`.
     became: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     calls: Option<String>,

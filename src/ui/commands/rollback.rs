@@ -196,6 +196,7 @@ struct RollbackJson<'a> {
 #[serde(rename_all = "camelCase")]
 struct RollbackEndJson {
     open_operation: Option<String>,
+    /// `none`, `done` or `reversed`.
     outcome: &'static str,
     left: Vec<String>,
     not_put_back: Vec<String>,

@@ -79,6 +79,7 @@ pub struct RunArgs {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RunJson {
+    /// `allMerged`, `idle`, `quit` or `interrupted`.
     ending: &'static str,
     reasons: Vec<String>,
 }

@@ -35,6 +35,7 @@ pub struct StatsArgs {
 
 #[derive(Serialize)]
 struct StatsJson<'a> {
+    /// `task`, `agent`, `persona`, `program` or `day`.
     by: &'static str,
     sums: &'a [StatsLine],
     total: &'a StatsSum,

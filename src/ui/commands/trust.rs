@@ -56,7 +56,7 @@ pub struct TrustArgs {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TrustJson<'a> {
-    /// `nothing`, `approved`, `waiting` or `unusable`.
+    /// `nothing` (the project brings no files), `approved` or `waiting`.
     standing: &'static str,
     digest: Option<String>,
     settings: Vec<TrustSettingJson<'a>>,

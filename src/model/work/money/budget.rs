@@ -184,18 +184,26 @@ impl BudgetUsage {
 #[serde(rename_all = "camelCase")]
 pub struct BudgetUsageJson {
     of: BudgetResource,
-    limit: serde_json::Value,
-    used: serde_json::Value,
-    over: Option<serde_json::Value>,
+    limit: BudgetAmountJson,
+    used: BudgetAmountJson,
+    over: Option<BudgetAmountJson>,
     known: bool,
+}
+
+/// An amount in the unit of what is limited.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(untagged)]
+enum BudgetAmountJson {
+    Dollars(f64),
+    Count(u64),
 }
 
 impl From<&BudgetUsage> for BudgetUsageJson {
     fn from(used: &BudgetUsage) -> Self {
         let amount = |amount: u64| match used.of {
-            BudgetResource::Cost => Usd(amount).dollars().into(),
-            BudgetResource::Tokens => amount.into(),
-            BudgetResource::Time => (amount / 1000).into(),
+            BudgetResource::Cost => BudgetAmountJson::Dollars(Usd(amount).dollars()),
+            BudgetResource::Tokens => BudgetAmountJson::Count(amount),
+            BudgetResource::Time => BudgetAmountJson::Count(amount / 1000),
         };
         let over = used.over().map(amount);
         Self { of: used.of, limit: amount(used.limit), used: amount(used.used), over, known: used.known }

@@ -44,6 +44,7 @@ struct AgentsCheckJson<'a> {
 
 #[derive(Serialize)]
 struct AgentsCheckFindingJson {
+    /// `programNotFound`, `notSignedIn`, `folderNotTrusted`, `toolDenied`, `modelBusy`, `otherGitAxiom`, `noSignal`, `nothingWritten`, `timeLimit`, `asked` or `failed`.
     finding: &'static str,
     says: String,
     next: String,

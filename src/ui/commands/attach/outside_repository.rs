@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::status::AttachEventJson;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use axiom_base::error::{Code, Error, Exit, Result};
@@ -16,7 +17,7 @@ const NAMED: usize = 10;
 #[serde(rename_all = "camelCase")]
 struct AttachOutsideJson {
     /// None: no event can protect anything here.
-    events: [(); 0],
+    events: [AttachEventJson; 0],
     /// The folder, which is no repository.
     folder: String,
     /// The repositories in it.

@@ -20,7 +20,7 @@ use axiom_safety::program_hooks::status::{ProgramEventStatus, status};
 const NOT: &str = "NOT protected";
 
 #[derive(Serialize)]
-struct AttachStatusJson {
+struct AttachProtectionsJson {
     /// The worktree that is spoken of.
     worktree: String,
     /// Whether a program's sessions in it are saved.
@@ -44,7 +44,7 @@ struct AttachProtectionJson {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AttachEventJson {
+pub(super) struct AttachEventJson {
     program: &'static str,
     path: String,
     event: &'static str,
@@ -70,7 +70,7 @@ pub(super) fn show(ctx: &Context, chosen: &[&'static HookRecipe], screen: &mut S
         all.extend(standing);
     }
     let text = marked(&in_words(&programs)) + in_a_table(&all);
-    let answer = AttachStatusJson {
+    let answer = AttachProtectionsJson {
         worktree: worktree.path().display().to_string(),
         protected: programs.iter().any(|one| one.since.is_some()),
         programs: programs.into_iter().map(protection_view).collect(),

@@ -1,7 +1,5 @@
 //! `git axiom config edit`.
 
-use std::path::Path;
-
 use clap::Args;
 use serde::Serialize;
 
@@ -26,9 +24,10 @@ pub struct ConfigEditArgs {
 }
 
 #[derive(Serialize)]
-struct ConfigEditJson<'a> {
+struct ConfigEditJson {
+    /// `user`, `repo` or `local`: which layer was edited.
     layer: &'static str,
-    path: &'a Path,
+    path: String,
     changed: bool,
 }
 
@@ -39,7 +38,7 @@ pub fn run(args: &ConfigEditArgs, global: &GlobalArgs, screen: &mut Screen) -> R
     let draft = ConfigDraft::begin(repo.as_ref(), layer)?;
     match until_it_can_be_used(&draft, global, screen).and_then(|()| draft.save()) {
         Ok(changed) => {
-            let answer = ConfigEditJson { layer: layer.word(), path: draft.file(), changed };
+            let answer = ConfigEditJson { layer: layer.word(), path: draft.file().display().to_string(), changed };
             let done = if changed { "Changed" } else { "Not changed:" };
             screen.answer(&answer, || format!("{done} {}\n", draft.file().display()))?;
             if changed && layer == WritableLayer::Project {

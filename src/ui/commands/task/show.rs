@@ -50,7 +50,7 @@ struct TaskShowJson<'a> {
     #[serde(flatten)]
     task: TaskJson<'a>,
     body: Option<&'a str>,
-    branch: Option<&'a str>,
+    branch: Option<&'a RefName>,
     workspace: Option<&'a str>,
     reports: Option<ReportedWork<'a>>,
     verification: Vec<LoggedVerifyStep<'a>>,
@@ -75,7 +75,7 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     let answer = TaskShowJson {
         task: TaskJson::of(&groups, task),
         body: body.as_deref(),
-        branch: branch.as_ref().map(|branch| branch.as_str()),
+        branch: branch.as_ref(),
         workspace: workspace.map(|workspace| workspace.path.as_str()),
         reports: state.reports(&id).map(ReportedWork::of),
         verification: verify_steps::of(&ctx, task),

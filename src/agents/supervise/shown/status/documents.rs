@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use axiom_model::base::ids::TaskId;
+use axiom_model::base::names::RefName;
 use axiom_model::queries::gate_line::OpenGateJson;
 use axiom_model::queries::project::{LiveSessionStatus, ProjectStatus};
 use axiom_model::queries::task_standing::TaskPartCounts;
@@ -74,7 +75,7 @@ pub struct SessionStatusJson {
     pub id: Option<String>,
     /// Its present state.
     pub state: LiveSessionStatus,
-    /// semi-auto or autopilot.
+    /// `semi-auto`, `review` or `autopilot`.
     pub mode: &'static str,
     /// How many tasks were cut short by a session that ended while it was paused.
     pub set_aside: usize,
@@ -134,7 +135,7 @@ pub struct SessionMetadataJson {
     /// When it started.
     pub started_at: Option<Timestamp>,
     /// The branch that work is merged into.
-    pub target: Option<String>,
+    pub target: Option<RefName>,
     /// How many agents may work at the same time.
     pub slots: Option<u32>,
     /// The checkpoint for a rollback of the session.
@@ -160,7 +161,7 @@ pub struct SupervisorStatusJson {
 pub struct AgentStatusJson {
     /// Its id.
     pub id: String,
-    /// idle, running, verifying, waiting, paused, held, stopping, ended, orphaned or dead.
+    /// `idle`, `running`, `verifying` (its program has ended, and a verify step of its task runs), `waiting`, `paused`, `held` (a human has its workspace open, and its processes stand still), `stopping`, `ended` (its program has ended, and no supervisor is there to take up what it did), `orphaned` (its keeper is gone, and its program still runs) or `dead` (its keeper is gone, and nobody works on the task until a session takes it up).
     pub state: &'static str,
     /// The task it works on.
     pub task_id: Option<String>,
@@ -173,7 +174,7 @@ pub struct AgentStatusJson {
     /// The workspace's path.
     pub workspace: Option<String>,
     /// The task's branch.
-    pub branch: Option<String>,
+    pub branch: Option<RefName>,
     /// Progress in percent, as the agent reports it.
     pub progress: Option<u8>,
     /// The phase that the agent reports.
