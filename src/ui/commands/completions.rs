@@ -35,6 +35,7 @@ pub enum CompletionShell {
     Zsh,
 }
 
+/// The script for a shell.
 #[derive(Serialize)]
 struct CompletionsJson {
     script: String,

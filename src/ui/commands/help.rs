@@ -39,6 +39,7 @@ pub struct HelpArgs {
     all: bool,
 }
 
+/// The help of a verb.
 #[derive(Serialize)]
 struct HelpJson {
     /// The verb; empty for all of them.

@@ -36,6 +36,7 @@ pub struct ManArgs {
     yes: bool,
 }
 
+/// A page of the manual.
 #[derive(Serialize)]
 struct ManPageJson<'a> {
     /// The name of its file.
@@ -43,6 +44,7 @@ struct ManPageJson<'a> {
     text: &'a str,
 }
 
+/// The pages that were written.
 #[derive(Serialize)]
 struct ManFolderJson<'a> {
     /// The names of the files.

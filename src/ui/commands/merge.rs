@@ -60,11 +60,12 @@ impl MergeArgs {
     }
 }
 
-/// The keys of all answers; a dry run has further ones.
+/// What was merged. The keys of the changes, and `verify`, come with `--dry-run` alone.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MergeJson<'a> {
     task_id: &'a TaskId,
+    /// `null` where it is not made yet.
     commit: Option<&'a Oid>,
     target: &'a RefName,
     was_merged_before: bool,
@@ -74,10 +75,13 @@ struct MergeJson<'a> {
     foreseen: Option<MergePreviewJson<'a>>,
 }
 
+/// What a dry run tells beside.
 #[derive(Serialize)]
 struct MergePreviewJson<'a> {
+    /// Of refs, branches that are deleted: the target has their commits then.
     #[serde(flatten)]
     changes: &'a PlannedChanges,
+    /// The commands that have to pass first.
     verify: &'a [String],
 }
 

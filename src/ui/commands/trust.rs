@@ -53,55 +53,67 @@ pub struct TrustArgs {
     yes: bool,
 }
 
+/// What the project brings, and whether it is approved.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TrustJson<'a> {
     /// `nothing` (the project brings no files), `approved` or `waiting`.
     standing: &'static str,
+    /// The SHA-256 of places, modes and contents.
     digest: Option<String>,
+    /// What the project's configuration sets.
     settings: Vec<TrustSettingJson<'a>>,
     /// Why the configuration cannot be applied.
     invalid: Option<String>,
     files: Vec<TrustedFileJson<'a>>,
 }
 
+/// A key that the project's configuration sets.
 #[derive(Serialize)]
 struct TrustSettingJson<'a> {
     key: &'a str,
+    /// In the project's configuration.
     value: &'a Value,
+    /// Without it.
     without: &'a Value,
-    /// Whether the value is added to the list without it.
+    /// Whether `value` is added to the list `without`, and does not replace it.
     adds: bool,
 }
 
+/// One of the project's files.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TrustedFileJson<'a> {
     path: String,
     bytes: usize,
-    /// How it differs from what was approved before.
+    /// How it differs from what was approved last.
     change: Option<ProjectFileChange>,
     #[serde(flatten)]
     file: Option<&'a ProjectFile>,
 }
 
+/// An approval that was taken back.
 #[derive(Serialize)]
 struct TrustRevokeJson {
     /// Whether there was an approval; always with a path, since a path without one is an error.
     revoked: bool,
 }
 
+/// What you approved.
 #[derive(Serialize)]
 struct ApprovalListJson {
     approvals: Vec<ApprovalJson>,
 }
 
+/// An approval.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ApprovalJson {
+    /// The common git directory.
     repository: String,
     at: Timestamp,
     files: usize,
+    /// Of places, modes and contents.
     digest: String,
 }
 

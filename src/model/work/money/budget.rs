@@ -8,7 +8,7 @@ use crate::work::money::spending::UsageTally;
 use crate::work::usd::Usd;
 use axiom_base::error::{Code, Error, Result};
 
-/// What may be used. What has no limit is `None`.
+/// What may be used. What has no limit is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BudgetLimits {
@@ -179,14 +179,18 @@ impl BudgetUsage {
     }
 }
 
-/// The form of [`BudgetUsage`] in documents: dollars, tokens, seconds.
+/// How a limit stands.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BudgetUsageJson {
     of: BudgetResource,
+    /// In US dollars, tokens or seconds.
     limit: BudgetAmountJson,
+    /// The same; counted since as much again was allowed.
     used: BudgetAmountJson,
+    /// By how much the limit is exceeded.
     over: Option<BudgetAmountJson>,
+    /// Whether that is all: otherwise there were iterations that told nothing.
     known: bool,
 }
 

@@ -13,14 +13,15 @@ use axiom_safety::attach::outside::{UnsavedPrompt, last, repositories_in};
 /// The most repositories that are named for people.
 const NAMED: usize = 10;
 
+/// In a folder that is no repository: where something would be saved.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AttachOutsideJson {
     /// None: no event can protect anything here.
     events: [AttachEventJson; 0],
-    /// The folder, which is no repository.
+    /// The folder: no repository, but it holds some. Nothing is saved there.
     folder: String,
-    /// The repositories in it.
+    /// Their paths.
     repositories: Vec<String>,
     /// The last prompt that was sent here.
     last_prompt: Option<UnsavedPrompt>,

@@ -23,11 +23,14 @@ pub struct ConfigEditArgs {
     into: ConfigLayerArgs,
 }
 
+/// The file that was edited.
 #[derive(Serialize)]
 struct ConfigEditJson {
     /// `user`, `repo` or `local`: which layer was edited.
     layer: &'static str,
+    /// Its file.
     path: String,
+    /// Whether anything was written.
     changed: bool,
 }
 

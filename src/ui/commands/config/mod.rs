@@ -94,15 +94,18 @@ pub struct ConfigShowArgs {
     changed: bool,
 }
 
+/// The settings that count.
 #[derive(Serialize)]
 struct ConfigJson<'a> {
     settings: Vec<ConfigSettingJson<'a>>,
 }
 
+/// A setting.
 #[derive(Serialize)]
 struct ConfigSettingJson<'a> {
     key: &'a str,
     value: &'a serde_json::Value,
+    /// The layer that it is from.
     source: String,
 }
 
@@ -133,6 +136,7 @@ fn here(global: &GlobalArgs) -> Result<Repository> {
     Ok(repo)
 }
 
+/// That the configuration can be used; otherwise there is an error.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ConfigCheckJson {

@@ -59,15 +59,18 @@ struct ConfigFileArgs {
     repo: bool,
 }
 
+/// The file that was put back or emptied.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ConfigResetJson {
     /// `user` or `repo`: whose file it is.
     layer: &'static str,
+    /// The file.
     path: String,
+    /// Whether its content is another one now, or would be.
     changed: bool,
     dry_run: bool,
-    /// Where the old content is.
+    /// Where its old content is; null where there was none.
     kept: Option<String>,
 }
 

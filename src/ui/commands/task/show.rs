@@ -45,17 +45,22 @@ pub struct TaskShowArgs {
     id: String,
 }
 
+/// All that is known of a task.
 #[derive(Serialize)]
 struct TaskShowJson<'a> {
     #[serde(flatten)]
     task: TaskJson<'a>,
+    /// What the agent is told.
     body: Option<&'a str>,
     branch: Option<&'a RefName>,
     workspace: Option<&'a str>,
+    /// What agents reported of the work that is in its workspace or done.
     reports: Option<ReportedWork<'a>>,
+    /// Its verify steps, and those of its merge that were run or are left.
     verification: Vec<LoggedVerifyStep<'a>>,
     /// How the limits stand: its own, and else those that the newest session has for each task.
     used: Vec<BudgetUsageJson>,
+    /// The attempts before, where a crash or a human ended the last one, or a crash one before.
     #[serde(rename = "recoveryContext")]
     recovery_context: Option<RecoveryContext>,
 }
