@@ -54,7 +54,7 @@ pub fn schema_of(shapes: &Shapes, answers: &[VerbAnswer], version: u32) -> Value
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "What git axiom answers with --json",
         "description": "Holds for the document of every verb. Made from the types of the source, with docs/JSON.md.",
-        "if": { "required": ["error"], "maxProperties": 3 },
+        "if": { "type": "object", "required": ["error"], "maxProperties": 3 },
         "then": { "$ref": "#/$defs/ErrorAlone" },
         "else": {
             "type": "object",

@@ -62,7 +62,7 @@ pub struct Shapes {
     pub all: BTreeMap<String, Shape>,
     /// The type of which a shape was made, to find those that would have one name.
     made_of: BTreeMap<String, String>,
-    /// What could not be told from the source.
+    /// What could not be told from the source, in words.
     pub troubles: BTreeSet<String>,
 }
 
@@ -203,6 +203,9 @@ impl Shapes {
         for field in fields.iter().filter(|field| !field.rules.is_skipped) {
             let field_name = field.name.as_deref().unwrap_or_default();
             let place = format!("{of}.{field_name}");
+            if field.name.is_none() {
+                drop(self.trouble(format!("{place}: a field has no name")));
+            }
             let mut value = match &field.rules.written_with {
                 Some(function) => match WRITTEN_WITH.iter().find(|(known, _)| known == function) {
                     Some((_, same)) => self.add(same),
@@ -216,11 +219,10 @@ impl Shapes {
             if field.rules.is_flat {
                 match value {
                     ValueType::Shape(shape) => rows.push(ShapeRow::AllOf { shape, may_be_absent: false }),
-                    ValueType::OrNull(inner) if matches!(*inner, ValueType::Shape(_)) => {
-                        if let ValueType::Shape(shape) = *inner {
-                            rows.push(ShapeRow::AllOf { shape, may_be_absent: true });
-                        }
-                    }
+                    ValueType::OrNull(inner) => match *inner {
+                        ValueType::Shape(shape) => rows.push(ShapeRow::AllOf { shape, may_be_absent: true }),
+                        other => drop(self.trouble(format!("{place}: {other:?} is flat"))),
+                    },
                     other => drop(self.trouble(format!("{place}: {other:?} is flat"))),
                 }
                 continue;
@@ -259,16 +261,17 @@ impl Shapes {
                 may_be_absent: false,
                 meaning: String::new(),
             });
-        } else if rules.is_untagged {
-            drop(self.trouble(format!("{of}: is untagged")));
         }
         for variant in variants {
             let place = format!("{of}::{}", variant.name);
-            let is_one = matches!(variant.fields.as_slice(), [SourceField { name: None, .. }]);
-            if rules.tag.is_none() && is_one {
-                let value = self.value_of(&variant.fields[0].of, given, &place);
-                let name = word(variant, rules);
-                keys.push(ShapeKey { name, of: value, may_be_absent: true, meaning: String::new() });
+            if rules.tag.is_none() {
+                match variant.fields.as_slice() {
+                    [field @ SourceField { name: None, .. }] => {
+                        let (name, of) = (word(variant, rules), self.value_of(&field.of, given, &place));
+                        keys.push(ShapeKey { name, of, may_be_absent: true, meaning: variant.comment.clone() });
+                    }
+                    _ => drop(self.trouble(format!("{place}: is no type with a name"))),
+                }
                 continue;
             }
             let names = variant.rules.rename_all.as_deref().or(rules.rename_all_fields.as_deref());

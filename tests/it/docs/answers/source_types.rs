@@ -126,7 +126,8 @@ fn of_enum(one: &ItemEnum, file: &str) -> SourceType {
         rules: rules(&variant.attrs),
         comment: comment(&variant.attrs),
     });
-    defined(file, parameters, &one.attrs, SourceBody::Enum(variants.collect()))
+    let written = variants.filter(|variant| !variant.rules.is_skipped);
+    defined(file, parameters, &one.attrs, SourceBody::Enum(written.collect()))
 }
 
 fn defined(file: &str, parameters: Vec<String>, attributes: &[Attribute], body: SourceBody) -> SourceType {
