@@ -62,3 +62,17 @@ fn every_written_type_of_the_interface_is_in_an_answer() {
         .collect();
     assert!(forgotten.is_empty(), "src/ui/commands/answers.rs does not lead to {forgotten:?}");
 }
+
+#[test]
+fn a_comment_lists_words_only_where_it_names_all_of_them() {
+    let words = |comment: &str| match spelling::words_of(comment, &|words| words) {
+        (shapes::ValueType::Words(list), meaning) => (list.words, meaning),
+        (_, meaning) => (Vec::new(), meaning),
+    };
+    let word = |name: &str, meaning: &str| (name.to_owned(), meaning.to_owned());
+    let wanted = vec![word("a", ""), word("b", "why"), word("c", "")];
+    assert_eq!(words("`a`, `b` (why) or `c`: of it."), (wanted, "Of it.".to_owned()));
+    for comment in ["`null` where it is not known.", "`user`, `recovery`, or the id of an agent.", "Either `a` or `b`."] {
+        assert_eq!(words(comment), (Vec::new(), comment.to_owned()));
+    }
+}
