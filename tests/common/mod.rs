@@ -8,6 +8,7 @@
 
 pub mod documents;
 pub mod fixed;
+mod json_schema;
 pub mod random;
 mod run;
 mod users;

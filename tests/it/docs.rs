@@ -1,5 +1,7 @@
 //! Generated files must not be stale. `AXIOM_UPDATE_DOCS=1 cargo test --test it docs` writes them anew.
 
+mod answers;
+
 use std::path::{Path, PathBuf};
 
 use git_axiom::base::error::Code;

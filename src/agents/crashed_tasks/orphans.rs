@@ -68,9 +68,9 @@ pub struct OrphanTask {
     pub marker: Option<IterationMarker>,
     /// The last sign of life.
     pub saved_at: Option<Timestamp>,
-    /// The tokens that it used, as far as that is known.
+    /// As far as that is known.
     pub tokens_used: Option<u64>,
-    /// What it cost in US dollars, as far as that is known.
+    /// As far as that is known.
     pub cost_usd: Option<f64>,
     /// Its progress in percent.
     pub progress: Option<u8>,
@@ -91,7 +91,9 @@ pub struct OrphanTask {
 pub struct OrphanLastFile {
     pub path: String,
     pub line: Option<u64>,
+    /// What was done last.
     pub section: Option<String>,
+    /// What comes next.
     pub next: Option<String>,
 }
 

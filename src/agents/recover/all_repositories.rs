@@ -32,13 +32,13 @@ pub enum RepositoryRecoveryState {
     Failed,
 }
 
-/// A repository.
+/// How a repository stands.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RepositoryRecoveryLine {
     /// Its main worktree, or its git directory where it has none.
     pub path: String,
-    /// What was found.
+    /// `left`: a human had paused or ended the session.
     pub standing: RepositoryRecoveryState,
     /// How many tasks are active.
     pub active: usize,

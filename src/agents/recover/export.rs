@@ -19,19 +19,19 @@ use axiom_model::recovery::estimate::CrashEstimate;
 use axiom_model::work::signals::reports::TaskReports;
 use axiom_safety::context::handle::Context;
 
-/// A crash and the tasks that are concerned.
+/// All that is known of the tasks that a crash cut off.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CrashExport {
     /// The crash, where one cut tasks off that are not taken up yet.
     pub crash: Option<CrashEstimate>,
-    /// The groups that they are in.
+    /// Their goals, with all groups in them.
     pub groups: Vec<InterruptedGroup>,
     /// The tasks.
     pub tasks: Vec<CrashExportTask>,
 }
 
-/// A task.
+/// A task that a crash cut off.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // as in a task and its reports
@@ -39,11 +39,16 @@ pub struct CrashExportTask {
     pub id: TaskId,
     pub title: String,
     pub parent: Option<TaskId>,
+    /// As shown.
     pub status: &'static str,
+    /// Percent.
     pub progress: u8,
+    /// The one that was cut off.
     pub iteration: Option<u32>,
     pub retry_count: u32,
+    /// As far as that is known.
     pub tokens_used: Option<u64>,
+    /// As far as that is known.
     pub cost_usd: Option<f64>,
     pub files_completed: Vec<String>,
     pub files_in_progress: Vec<String>,
@@ -51,12 +56,16 @@ pub struct CrashExportTask {
     pub started_at: Option<Timestamp>,
     pub saved_at: Option<Timestamp>,
     pub waits_for: Vec<TaskId>,
+    /// Its short name.
     pub branch: Option<String>,
     pub workspace: Option<String>,
+    /// All that its agents reported.
     pub reported: Option<serde_json::Value>,
     #[serde(skip)]
     pub reports: Option<TaskReports>,
+    /// Its verify steps, and how each ended last.
     pub verification: Vec<CrashExportStep>,
+    /// Where it is not taken up yet.
     pub cut_off: Option<OrphanTask>,
     pub recovery_context: Option<RecoveryContext>,
 }
@@ -70,6 +79,7 @@ pub struct CrashExportStep {
     pub name: Option<String>,
     pub command: String,
     pub state: TaskCheckState,
+    /// Why it failed.
     pub failure: Option<String>,
     #[serde(skip)]
     pub words: String,
@@ -80,7 +90,9 @@ pub struct CrashExportStep {
 #[allow(missing_docs)]
 pub struct CrashExportPosition {
     pub file: String,
+    /// The section that was done last.
     pub function: Option<String>,
+    /// The next one.
     pub next: Option<String>,
     pub line: Option<u64>,
     pub confidence: Option<f64>,

@@ -10,13 +10,13 @@ use axiom_model::queries::view::DisplayedTaskStatus;
 use axiom_model::state::current_state::State;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 
-/// A goal or a group.
+/// A goal or a group of which a crash cut tasks off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InterruptedGroup {
     /// The group.
     pub task_id: TaskId,
-    /// What it is a part of.
+    /// What it is a part of; null for the goal.
     pub parent: Option<TaskId>,
     /// How deep it is in the tree: 0 for the goal.
     #[serde(skip)]
@@ -33,7 +33,7 @@ pub struct InterruptedGroup {
     pub parts: Vec<InterruptedGroupTask>,
 }
 
-/// A task of it.
+/// A task of such a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InterruptedGroupTask {

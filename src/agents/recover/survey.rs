@@ -48,9 +48,9 @@ pub struct RecoverySurvey {
     /// Whether `recover --yes` repairs some of it.
     #[serde(skip)]
     pub repairs: bool,
-    /// When the crash was, and what it costs, where one cut tasks off.
+    /// Where a crash cut tasks off that were not taken up yet.
     pub crash: Option<CrashEstimate>,
-    /// The groups with tasks that a crash cut off.
+    /// The goals of tasks that a crash cut off, with all groups in them, each before its parts.
     pub groups: Vec<InterruptedGroup>,
     /// Tasks that go on: they still run, their results can be used, or what is there is a beginning.
     pub resumable: Vec<OrphanTask>,
@@ -64,7 +64,7 @@ pub struct RecoverySurvey {
     pub earlier: Vec<EarlierRecoveredTask>,
     /// Files of workspaces that are lost and that their newest captures hold.
     pub lost_files: Vec<LostFiles>,
-    /// The operation that was interrupted.
+    /// The operation that was interrupted, in words.
     pub open_operation: Option<String>,
     /// The checkpoint that was being made.
     #[serde(rename = "unfinishedCheckpoint")]
@@ -73,11 +73,11 @@ pub struct RecoverySurvey {
     pub forgotten_checkpoints: Vec<String>,
     /// What a crash left to tidy up, in words.
     pub leftovers: Vec<String>,
-    /// Git's lock files.
+    /// Lock files of git that nobody seems to own.
     pub locks: Vec<String>,
-    /// Loose objects whose contents do not match their ids, after a power loss.
+    /// Ids of loose objects that are not what their names say.
     pub damaged_objects: Vec<String>,
-    /// The lost ones of such objects, in words.
+    /// What is lost of them, in words.
     pub lost_objects: Vec<String>,
     /// Other reasons for which verbs refuse, with what to do about each.
     pub wedges: Vec<BlockingConditionView>,

@@ -52,7 +52,7 @@ pub struct LostFile {
     pub found: LostFileOnDisk,
     /// When that was changed.
     pub modified_at: Option<Timestamp>,
-    /// Whether it comes back without being asked for.
+    /// Without being asked for: the machine emptied it.
     pub comes_back: bool,
     #[serde(skip)]
     change: TreeChange,
@@ -66,7 +66,7 @@ pub struct LostFiles {
     pub task_id: TaskId,
     /// Its path.
     pub workspace: String,
-    /// The capture.
+    /// The commit that holds them.
     pub capture: Oid,
     /// When it was made.
     pub captured_at: Option<Timestamp>,

@@ -50,7 +50,7 @@ pub struct RevertedMergeLine {
     pub id: Oid,
     /// Its subject.
     pub subject: String,
-    /// The parent whose tree the revert restores.
+    /// The parent to whose content it goes back.
     pub mainline: Option<Oid>,
     /// The commits that it merged, newest first.
     pub brings: Vec<Oid>,
@@ -104,7 +104,7 @@ pub struct TaskRollbackPreview {
     pub changes: PlannedChanges,
     /// The commits to revert, in this order.
     pub commits: Vec<RevertedCommitLine>,
-    /// The merges among them.
+    /// Those of them that are merges.
     pub merges: Vec<RevertedMergeLine>,
     /// The commits of the task that need no revert.
     pub skipped: Vec<SkippedCommitLine>,

@@ -12,7 +12,7 @@ pub const LISTED: usize = 200;
 pub struct PathSample {
     /// How many there are.
     pub count: u64,
-    /// The first [`LISTED`] of them.
+    /// The first 200 of them.
     pub paths: Vec<RepoPath>,
 }
 
@@ -29,27 +29,28 @@ impl PathSample {
 /// How an index that cannot be read is named among what is not held, wherever it lies.
 pub const INDEX: &str = ".git/index";
 
-/// What a capture does not hold, or does not hold exactly.
+/// What a checkpoint does not hold. A rollback leaves alone what is in any of them but `dirtySubmodules`, `converted`,
+/// `unfiltered`, `stagedNotHeld`, `othersMayRead` and `included`; of what is in `converted` it leaves the bytes alone where mode
+/// and blob are the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CaptureCoverage {
     /// Ignored files and folders, the topmost ones.
     pub ignored: PathSample,
-    /// Nested repositories that are no submodules: the folder, or only its `.git` where the other files of the folder are
-    /// held.
+    /// Repositories that are no submodules; only `FOLDER/.git` where the files beside it are held.
     pub nested_repositories: PathSample,
     /// Submodules with changes of their own that are not held: their repository is elsewhere, or cannot be captured.
     pub dirty_submodules: PathSample,
-    /// Untracked files over the size limit.
+    /// Untracked files over `checkpoints.maxFileSize`.
     pub too_large: PathSample,
     /// Sockets, fifos and devices.
     pub special: PathSample,
-    /// Files and folders that cannot be read; [`INDEX`] among them is the index, in whose place the capture has HEAD's.
+    /// What cannot be read, the topmost ones; a tracked file has its blob of the index in the tree.
     pub unreadable: PathSample,
-    /// Files that a program did not wait for: see `in_time`. The next checkpoint, made in the background, is to hold them.
+    /// Files that did not fit into `attach.deadline`; a tracked one has its blob of the index in the tree.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub not_in_time: PathSample,
-    /// Untracked files that are held though nobody but their owner may read them, where others may enter the git directory.
+    /// Held: untracked files that only their owner may read, where others may enter the git directory.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub others_may_read: PathSample,
     /// Git directories that lie in the worktree under another name than `.git`: never content.
@@ -57,13 +58,14 @@ pub struct CaptureCoverage {
     pub git_directories: PathSample,
     /// Files that git accepts in no tree because of their names: `git~1`, `.GIT/x`.
     pub refused_names: PathSample,
-    /// Files whose exact bytes are not held, only the content that git's conversions (line ends, keywords, filters,
-    /// encodings) restore: larger than the limit for bytes kept next to the tree, or changed while they were read.
+    /// Files held as git converts them (line ends, `ident`, filters, encodings), not byte for byte: over 256 MiB, changed while
+    /// read, or not tried yet (of unchanged files with a filter, an encoding or `ident`, 256 MiB or 1,000 files each time).
     pub converted: PathSample,
-    /// Files that are held with their bytes as they are, in the tree too, because their filter is missing, failed or did not answer.
+    /// Held: files whose filter is missing, fails or does not answer, or which are not in their `working-tree-encoding`, with
+    /// their bytes as they are.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub unfiltered: PathSample,
-    /// Changed files whose filter encrypts and did not run: they are not held, since their plain text would be.
+    /// Changed files whose filter encrypts (git-crypt, transcrypt, sops) and did not run: their plain text is not stored.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub encrypted: PathSample,
     /// Files whose staged content is lost: the files are held, and in the index HEAD's content stands in its place, or nothing.
@@ -72,24 +74,23 @@ pub struct CaptureCoverage {
     /// Untracked and ignored files and folders that `checkpoints.exclude` excludes, the topmost ones.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub excluded: PathSample,
-    /// Files and folders that a human took out of what was saved.
+    /// What a human took out of it with `purge`.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub purged: PathSample,
-    /// Ignored files that match `checkpoints.include`, but are over its limit.
+    /// Ignored files of `checkpoints.include` beyond 100 MB, and what a risky command names that is too large.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub over_include_limit: PathSample,
-    /// Ignored files that are held because they match `checkpoints.include`.
+    /// Held: ignored files of `checkpoints.include`, and those that a risky command names.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub included: PathSample,
-    /// Whether the whole worktree is missing: its folder did not exist.
+    /// Whether the worktree's folder was gone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
-    /// Why the whole worktree could not be captured. Only for an agent's workspace, or for a place that is no worktree any
-    /// more.
+    /// Why nothing of the worktree is held: a linked worktree that cannot be captured or read, or something else in the place of
+    /// one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_captured: Option<String>,
-    /// For a checkpoint of known paths: the paths that were looked at. For all other paths, an earlier checkpoint is taken
-    /// over.
+    /// For a checkpoint of known paths: only these were looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<KnownPathsScope>,
 }

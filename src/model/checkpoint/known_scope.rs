@@ -11,7 +11,7 @@ pub struct KnownPathsScope {
     /// The files and folders that were looked at: those that were named since that checkpoint, and those whose index entry
     /// differs from it.
     pub paths: Vec<RepoPath>,
-    /// The checkpoint from which the rest is taken.
+    /// The checkpoint that all else is taken from.
     pub all_else_as_of: CheckpointName,
     /// The capture of that checkpoint, because a name may be used again.
     pub all_else_capture: Oid,

@@ -170,7 +170,7 @@ pub struct StashChange {
     pub way: ChangeDirection,
 }
 
-/// What a worktree has checked out.
+/// What a worktree has checked out: one of the two.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HeadState {

@@ -65,10 +65,13 @@ pub enum WorkspaceFate {
     NotCaptured,
 }
 
+/// A ref that changes.
 #[derive(Serialize)]
 struct RefChangeJson<'a> {
     name: &'a RefName,
+    /// Null: there is none.
     old: Option<&'a Oid>,
+    /// Null: there is none.
     new: Option<&'a Oid>,
 }
 
@@ -98,6 +101,7 @@ impl From<ChangeDirection> for ChangeActionJson {
     }
 }
 
+/// A stash entry that comes back or goes.
 #[derive(Serialize)]
 struct StashChangeJson<'a> {
     id: &'a Oid,
@@ -123,6 +127,7 @@ pub fn stash_back<S: Serializer>(all: &[StashEntry], to: S) -> Result<S::Ok, S::
     }))
 }
 
+/// The configuration of a branch that changes.
 #[derive(Serialize)]
 struct BranchConfigJson<'a> {
     branch: &'a RefName,
@@ -139,6 +144,7 @@ pub fn branch_configs<S: Serializer>(all: &[BranchConfigChange], to: S) -> Resul
     }))
 }
 
+/// A task of which fields change.
 #[derive(Serialize)]
 struct TaskFieldChangesJson<'a> {
     id: &'a TaskId,
@@ -166,10 +172,14 @@ struct FieldChangeJson<'a>(&'a TaskFieldChange);
 
 impl Serialize for FieldChangeJson<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        /// A field of a task that changes.
         #[derive(Serialize)]
         struct FieldValuesJson<'a, T> {
+            /// `title`, `body`, `parent`, `after`, `needs`, `startEarly`, `persona`, `verify`, `limits`, `status`, `merged` or `reason`.
             field: &'static str,
+            /// A long body is {`blob`, `size`}.
             old: &'a T,
+            /// As `old`.
             new: &'a T,
         }
         fn line<T: Serialize, S: Serializer>(field: &'static str, change: &ValueChange<T>, to: S) -> Result<S::Ok, S::Error> {
@@ -203,12 +213,17 @@ pub struct CheckpointNameJson<'a> {
 
 /// For a checkpoint of known paths: how many paths were looked at, and which checkpoint the rest is taken from.
 pub fn only<S: Serializer>(only: &Option<KnownPathsCount>, to: S) -> Result<S::Ok, S::Error> {
+    /// How many paths were looked at, and where all else is from.
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct KnownPathsJson<'a> {
+        /// How many paths.
         count: u64,
+        /// The name of the checkpoint that all else is taken from.
         all_else_as_of: &'a str,
+        /// Its capture: a name may be given again.
         all_else_capture: &'a Oid,
+        /// Whether it was deleted since.
         all_else_gone: bool,
     }
     let line = only.as_ref().map(|only| {

@@ -19,19 +19,19 @@ use crate::state::event::{Event, EventEnvelope, OperationEnd};
 use crate::verbs;
 use crate::work::sessions::session::SessionState;
 
-/// A lane: the time that one workspace was there.
+/// The time that one workspace was there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PictureLane {
     /// Its task.
     pub task_id: TaskId,
-    /// The agent that worked in it last.
+    /// Who worked in it last.
     pub agent_id: Option<AgentId>,
     /// The column in which it is drawn; that of the main worktree is 0.
     pub column: usize,
-    /// The place among the moments at which it begins; `None` where that was before.
+    /// The moment at which it begins, from 0; null: before the first one.
     pub from: Option<usize>,
-    /// The place at which it ends; `None` where it is still there.
+    /// The moment at which it ends; null: it is still there.
     pub to: Option<usize>,
     /// How many lines were changed in it, as of its newest capture.
     pub changed_lines: Option<u64>,
@@ -43,11 +43,11 @@ pub struct PictureLane {
 pub struct PictureMoment {
     /// When.
     pub at: Timestamp,
-    /// In which transaction.
+    /// In which operation.
     pub operation: OperationId,
     /// What.
     pub kind: PictureMomentKind,
-    /// The lanes that it concerns, by their places; the main worktree is always concerned where none is.
+    /// The lanes that it concerns, from 0; the main worktree is always concerned where there is none.
     pub lanes: Vec<usize>,
     /// In words.
     pub what: String,

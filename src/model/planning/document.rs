@@ -8,7 +8,7 @@ use crate::base::ids::TaskId;
 use crate::base::text::TextOrBlob;
 use crate::work::tasks::task::{Task, TaskKind};
 
-/// A plan.
+/// A plan, as in `axiom/state/planning-state.json` in the git directory, which is written anew at every step.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanningStateJson<'a> {
@@ -17,39 +17,57 @@ pub struct PlanningStateJson<'a> {
     #[serde(rename = "directiveCase")]
     goal: PlanGoalJson<'a>,
     clarifications: &'a [GoalClarification],
+    /// Oldest first.
     proposals: Vec<PlanProposalJson<'a>>,
     #[serde(rename = "partialCases")]
     partial_tasks: PartialTasksJson<'a>,
+    /// Its last step.
     last_checkpoint: Timestamp,
+    /// The agent program that plans; null: by hand.
     planner: Option<&'a str>,
+    /// 1, and one more each time that it was started over.
     attempt: u32,
     analysis: Option<&'a str>,
+    /// Made or outlined; none once it has ended.
     #[serde(rename = "cases")]
     tasks: Vec<PlannedTaskJson<'a>>,
+    /// What the last check found; null: it changed since.
     problems: Option<&'a [String]>,
+    /// Since when the planner runs, or ran when it was cut off.
     running: Option<Timestamp>,
+    /// What earlier attempts had come to, at most 20, newest last.
     archived: Vec<ArchivedPlanJson<'a>>,
+    /// Ids of the tasks that were made.
     became: &'a [TaskId],
 }
 
+/// The goal of a plan.
 #[derive(Debug, Serialize)]
 struct PlanGoalJson<'a> {
+    /// Of the task that it becomes.
     id: &'a TaskId,
+    /// The goal, the job to be done.
     jtbd: &'a str,
 }
 
+/// A version of what is proposed.
 #[derive(Debug, Serialize)]
 struct PlanProposalJson<'a> {
+    /// From 1.
     version: u32,
     approved: bool,
     text: &'a str,
+    /// What is to be different in the next one.
     feedback: Option<&'a str>,
     at: Timestamp,
 }
 
+/// Which tasks of a plan are made already.
 #[derive(Debug, Serialize)]
 struct PartialTasksJson<'a> {
+    /// Ids of tasks that are made.
     created: Vec<&'a TaskId>,
+    /// Ids of tasks that are only outlined.
     pending: Vec<&'a TaskId>,
 }
 
@@ -67,14 +85,18 @@ pub struct PlannedTaskJson<'a> {
     body_size: u64,
 }
 
+/// What an earlier attempt at a plan had come to.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ArchivedPlanJson<'a> {
     attempt: u32,
     at: Timestamp,
     why: &'a str,
+    /// The phase in which it was.
     phase: PlanningPhase,
+    /// Ids of tasks that were made.
     created: Vec<&'a TaskId>,
+    /// Ids of tasks that were only outlined.
     pending: Vec<&'a TaskId>,
 }
 

@@ -25,7 +25,7 @@ const MOST_FILES: usize = 20;
 pub struct RecoveryContext {
     /// How many attempts a crash ended.
     pub previous_attempts: u32,
-    /// What they did, oldest first; the newest parts.
+    /// What they did, oldest first; at most the newest 50 parts.
     pub audit_log: Vec<AttemptEntry>,
     /// Whether something is uncommitted in the workspace; `None` where that is not known.
     pub workspace_has_changes: Option<bool>,

@@ -29,23 +29,23 @@ pub struct OpenGateJson {
     pub held: Option<TaskHoldReason>,
 }
 
-/// Details that help to decide at a gate. Empty ones are left out.
+/// Details that help to decide at a gate.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenGateDetailsJson {
-    /// The files that are in conflict, or that a human should look at.
+    /// The files that are in conflict, or that a human should look at; at most 100.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// How many further files there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_files: Option<usize>,
-    /// Further details, in words.
+    /// In words; the last lines of what failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The subject of a review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<ReviewCause>,
-    /// The limits that are reached.
+    /// Of a budget: the limits that are reached.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<BudgetUsageJson>,
 }
@@ -53,7 +53,7 @@ pub struct OpenGateDetailsJson {
 /// A decision at a gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OpenGateDecisionJson {
-    /// approved, rejected or answered.
+    /// `approved`, `rejected` or `answered`.
     pub is: &'static str,
     /// The reason or the answer.
     pub text: Option<String>,

@@ -57,13 +57,13 @@ impl std::str::FromStr for StatsGrouping {
     }
 }
 
-/// A sum.
+/// A sum with its name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatsLine {
-    /// Whose it is; `None` for what has no name.
+    /// Null: of what has no name, such as tasks without a persona.
     pub name: Option<String>,
-    /// The title of a task.
+    /// Of a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The sum.
@@ -75,15 +75,15 @@ pub struct StatsLine {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatsSum {
-    /// How many iterations.
+    /// With the runs of planners.
     pub iterations: u64,
-    /// Tokens, as far as they are known.
+    /// As far as they are known.
     pub tokens: Option<u64>,
-    /// Of how many iterations they are not known.
+    /// Of how many iterations and looks of personas (`--verify @PERSONA`) they are not known.
     pub tokens_unknown: u64,
-    /// US dollars, as far as they are known.
+    /// As far as it is known.
     pub cost_usd: Option<f64>,
-    /// Of how many iterations they are not known.
+    /// Of how many iterations and looks of personas (`--verify @PERSONA`) it is not known.
     pub cost_unknown: u64,
     /// Seconds in which programs ran.
     pub duration: u64,

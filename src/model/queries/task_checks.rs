@@ -48,7 +48,7 @@ pub enum TaskCheckState {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskCheck<'a> {
-    /// What it is a check of.
+    /// What it is a check of: the work in the workspace, or the result of the merge.
     pub of: TaskCheckSubject,
     /// Its name, where it has one.
     pub name: Option<&'a str>,
@@ -58,7 +58,7 @@ pub struct TaskCheck<'a> {
     pub state: TaskCheckState,
     /// Why it failed.
     pub failure: Option<&'a str>,
-    /// The commit of the task's branch that it looked at.
+    /// The commit of the task's branch that it looked at: for another one it is run again.
     pub commit: Option<&'a Oid>,
     /// The commit of the target, where it looked at the result of a merge.
     pub target: Option<&'a Oid>,
@@ -66,13 +66,13 @@ pub struct TaskCheck<'a> {
     pub exit: Option<i32>,
     /// How long it took, in milliseconds.
     pub duration_ms: Option<u64>,
-    /// How its tests ended.
+    /// Where its output (cargo, nextest, pytest, jest, vitest, go test -v, TAP) or `$AXIOM_VERIFY_JUNIT` tells.
     pub tests: Option<TaskCheckTests<'a>>,
-    /// What it reported of itself, oldest first.
+    /// The last of what it appended to `$AXIOM_VERIFY_REPORT`, at most 10, oldest first.
     pub reported: &'a [VerifyStepReport],
     /// What the program of a persona used.
     pub used: Option<&'a ProgramUsage>,
-    /// The last lines of its output.
+    /// The last lines of its output: at most 20, of one that passed 3.
     pub lines: &'a [String],
     /// The place of its files below those of the task.
     #[serde(skip)]

@@ -76,15 +76,15 @@ impl TaskPartCounts {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskStanding<'a> {
-    /// Its parts.
+    /// Of a group its direct parts, of a task those that its agents named.
     pub parts: TaskPartCounts,
-    /// When work on it began.
+    /// Its first claim; of a group, of its tasks the first.
     pub started_at: Option<Timestamp>,
-    /// When something was last recorded of the work.
+    /// When something was last recorded of the work: a claim, a report, a capture, the end of an iteration.
     pub last_checkpoint: Option<Timestamp>,
     /// Since when it waits: for a human at a gate, or for other tasks since it was added.
     pub waiting_since: Option<Timestamp>,
-    /// How sure its agent is, 0 to 1; of a group, the mean of the tasks of which it is known.
+    /// How sure its agent is, 0 to 1, as it said last of a phase; of a group, the mean of the tasks of which it is known.
     pub confidence: Option<f64>,
     /// Of a group: what each of its parts comes after, where it comes after anything.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -202,29 +202,30 @@ pub(crate) fn group_shown<'a>(groups: &TaskGroupTree<'a>, group: &'a Task) -> Di
     }
 }
 
-/// What agents reported of one task, for `task show`.
+/// What agents reported of a task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportedWork<'a> {
     /// The phase.
     pub phase: Option<&'a str>,
-    /// How sure the agent was of each phase.
+    /// How sure its agent said that it is, phase by phase (each loop of its work); the last 50.
     pub confidences: &'a [PhaseConfidence],
     /// When its agent expects to be done.
     pub estimated_completion: Option<Timestamp>,
-    /// The parts.
+    /// At most 200.
     pub subtasks: &'a [crate::work::signals::reports::Subtask],
-    /// The files that are worked on or done.
+    /// The files that are worked on or done; with those of the context at most 500.
     pub files: Vec<ReportedFile<'a>>,
     /// What else the work needs.
     pub context: ReportedContext<'a>,
-    /// How many files its iterations changed.
+    /// How many files its iterations changed; while one runs, in how many the newest capture differs from where the branch was
+    /// started.
     pub files_modified: u64,
-    /// Whether its verification passed when it was last run.
+    /// Whether its verification passed when it was last run; null where nothing was run.
     pub tests_passing: Option<bool>,
     /// How many reports were left out because of the limits.
     pub left_out: u64,
-    /// What others may begin with.
+    /// What others may begin with, at most 50.
     pub ready: &'a [ReadyPoint],
 }
 
@@ -233,6 +234,7 @@ pub struct ReportedWork<'a> {
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // as in `FileReport`
 pub struct ReportedFile<'a> {
+    /// As the agent gave it.
     pub path: &'a str,
     pub completed: bool,
     pub last_completed_section: Option<&'a str>,
@@ -245,7 +247,7 @@ pub struct ReportedFile<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportedContext<'a> {
-    /// Libraries.
+    /// Libraries, at most 100.
     pub dependencies: &'a [String],
     /// Files that help to understand the work.
     pub related_files: Vec<&'a str>,

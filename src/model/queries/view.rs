@@ -119,7 +119,7 @@ pub struct TaskProgress {
     pub ready: u32,
     /// Pending tasks that wait for nothing but a human, at a gate.
     pub at_gates: u32,
-    /// Pending tasks that wait for others: those that are shown as waiting.
+    /// Pending, and wait for others: what `task list --status waiting` shows.
     pub waiting: u32,
 }
 

@@ -36,7 +36,7 @@ pub struct AttemptRecord {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptDetails {
-    /// Names of changed files.
+    /// Names of changed files, at most a hundred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_modified: Vec<String>,
     /// The branch's commit after it.
@@ -48,7 +48,7 @@ pub struct AttemptDetails {
     /// What was decided after a crash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<CrashAction>,
-    /// How many tests passed when they ran last, where that is known.
+    /// In a recovery context: how the tests ended that ran last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_status: Option<TestStatus>,
 }

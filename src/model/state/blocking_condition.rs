@@ -122,9 +122,9 @@ pub struct BlockingConditionView {
     pub what: String,
     /// Whether a verb refuses because of it.
     pub stops: bool,
-    /// Whether `recover --yes` resolves it.
+    /// Whether `recover --yes` puts it right.
     pub recovers: bool,
-    /// How to resolve it otherwise.
+    /// The commands that do otherwise.
     pub hints: Vec<String>,
 }
 

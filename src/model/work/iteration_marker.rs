@@ -43,7 +43,7 @@ pub struct IterationMarker {
     /// The id of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
-    /// The id of the request or of its answer.
+    /// Of a request to the model, or of its answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// The hash of what was sent to the model, of the answer's first part, of a call's input or result, or of the question.

@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// The most commits that are told of a prompt.
 const MOST_COMMITS: usize = 200;
 
-/// A prompt.
+/// A prompt of an attached session.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prompt {
@@ -45,15 +45,15 @@ pub struct Prompt {
     pub number: u32,
     /// When it was sent.
     pub at: Timestamp,
-    /// The program.
+    /// The agent program.
     pub program: Option<AttachedProgram>,
-    /// The session.
+    /// The attached session.
     pub session: Option<String>,
     /// The worktree of the session.
     pub worktree: Option<String>,
-    /// Its first line, masked and cut; `None` where it is not kept.
+    /// Its first line, masked, at most 80 characters; `null` where it is not kept.
     pub text: Option<String>,
-    /// How many files it changed; `None` where that is not known.
+    /// How many files changed until the next prompt of the session.
     pub files: Option<usize>,
     /// How many lines it added.
     pub insertions: Option<u64>,

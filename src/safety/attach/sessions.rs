@@ -128,7 +128,8 @@ pub struct AttachedSessionJson {
     pub last_activity: Timestamp,
     /// How many prompts it had.
     pub prompts: u32,
-    /// How many files changed in its worktree since its first checkpoint that is kept; `None` where that is not known or not asked.
+    /// How many files changed in its worktree since its first checkpoint that is kept; absent where that is not known, and in
+    /// `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<usize>,
     /// Whether its program still runs.
@@ -138,9 +139,10 @@ pub struct AttachedSessionJson {
     /// What of its worktree the newest checkpoint does not hold, since it was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_held: Option<String>,
-    /// Files outside of its worktree that its edit tools named.
+    /// The newest files outside of its worktree that its edit tools named.
     pub outside: Vec<String>,
-    /// Nested repositories that no checkpoint holds and in which its edit tools named files.
+    /// The newest nested repositories that are no submodules and in which its edit tools named files: no checkpoint holds what is
+    /// in them.
     pub nested: Vec<String>,
     /// What came to `checkpoints.exclude` or `info/exclude` since it began, or went.
     pub exclude_changes: Vec<String>,

@@ -31,7 +31,7 @@ const COUNTED: usize = 200;
 /// For how many commits that no tag of ours stands on: each needs a call of git.
 const CALLED: usize = 30;
 
-/// One line of the list.
+/// A checkpoint in the list.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointListing {
@@ -50,7 +50,7 @@ pub struct CheckpointListing {
     pub git_commit: Option<Oid>,
     /// The commit that `refs/axiom/captures/<name>` points to.
     pub capture: Oid,
-    /// The tag's full name, where it has one.
+    /// Null where it has none: `checkpoints.tags`, and attached sessions.
     pub tag: Option<RefName>,
     /// The tag's id.
     pub tag_id: Option<Oid>,
@@ -60,9 +60,10 @@ pub struct CheckpointListing {
     pub commits_since: Option<u64>,
     /// How many bytes it added to the repository.
     pub size: Option<u64>,
-    /// Whether it can be restored.
+    /// Whether it can be restored: `refGone` by `checkpoint verify --repair`; `rewritten` by a rewrite of the history and `gone`
+    /// never again.
     pub standing: CheckpointAvailability,
-    /// Where only known paths were examined: how many, and which checkpoint holds the rest.
+    /// Where only known paths were looked at.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "change_json::only")]
     pub only: Option<KnownPathsCount>,
 }
@@ -74,10 +75,11 @@ pub struct CheckpointDetails {
     /// Its line in the list.
     #[serde(flatten)]
     pub listed: CheckpointListing,
-    /// Its document.
+    /// The JSON of the checkpoint, whose key `axiom` is the version of its format; its `coverage` is a `CaptureCoverage`, and
+    /// each of its `submodules` has one of its own.
     pub document: CheckpointDocument,
-    /// The current size in bytes of each path that the coverage lists, by absolute path. Missing paths are left out, and
-    /// paths with too many files to count quickly.
+    /// The size in bytes now of each path that the coverage lists. Missing paths are left out, and folders with too many files to
+    /// count quickly.
     pub sizes_now: BTreeMap<String, u64>,
 }
 

@@ -27,15 +27,15 @@ pub struct ChangedPath {
     pub change: FileChange,
 }
 
-/// A difference between two trees of files.
+/// Which files differ.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointDifference {
     /// The older side: a checkpoint.
     pub old: CheckpointName,
-    /// The newer side: a checkpoint, or `None` for the files as they are now.
+    /// The other one; `None` for the files as they are now.
     pub new: Option<CheckpointName>,
-    /// The paths that differ.
+    /// With those of which only bytes differ that git's conversions hide; without `--json` these are named on standard error.
     pub files: Vec<ChangedPath>,
     /// The trees of both sides, for git.
     #[serde(skip)]

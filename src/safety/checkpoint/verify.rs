@@ -39,7 +39,7 @@ pub struct VerifiedCheckpoint {
     /// The submodules that it held and that are not held any more, in words: their repository was removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub submodules_not_held: Vec<String>,
-    /// How it stands: whether it can be restored at all.
+    /// How it stands, as in `checkpoint list`.
     pub standing: CheckpointAvailability,
     /// How many of its objects are missing here because this is a partial clone: git fetches them from a promisor remote
     /// when it needs them.
@@ -61,8 +61,7 @@ pub enum CheckpointVerifyDepth {
 pub struct CheckpointVerifyReport {
     /// Each checkpoint, oldest first.
     pub checkpoints: Vec<VerifiedCheckpoint>,
-    /// What is missing of everything else that git refers to (refs, worktrees, indexes), in words: `git gc` fails because of
-    /// it. Checked only where all checkpoints were verified and none is damaged.
+    /// What else `git gc` would fail on, in words. Looked for where all checkpoints were verified and are whole.
     pub beside: Option<String>,
     /// How many objects were read completely.
     pub read: usize,

@@ -22,7 +22,7 @@ use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::tasks::task::TaskChangeSet;
 
-/// What changes; `old` is the present value.
+/// What an operation changes. Old is what is there before it.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedChanges {
@@ -41,7 +41,7 @@ pub struct PlannedChanges {
     pub stash: Vec<StashChange>,
     /// Git's own operations that are ended, replaced or brought back.
     pub operations: Vec<GitOperationLine>,
-    /// Files that change.
+    /// Every file that changes.
     pub files: Vec<AffectedFileLine>,
     /// Files and folders whose contents stay, and that get back the permissions, ACL or attributes that are held.
     pub permissions: Vec<FileLossLine>,
@@ -135,7 +135,7 @@ impl FileLossLine {
 pub struct AffectedWorkspaceLine {
     /// Its path.
     pub path: String,
-    /// What happens to it.
+    /// `madeAgain`: from its capture, without ignored files; `notCaptured`: it stays as it is.
     pub action: WorkspaceFate,
     /// The task.
     pub task_id: TaskId,

@@ -57,7 +57,7 @@ impl fmt::Display for ProjectFilePath {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectFile {
-    /// Whether it may be executed.
+    /// Not for a deleted one.
     pub executable: bool,
     /// Its content.
     #[serde(flatten)]

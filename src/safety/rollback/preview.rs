@@ -53,7 +53,10 @@ pub struct UnrestoredPathLine {
     pub worktree: String,
     /// The file or folder.
     pub path: RepoPath,
-    /// Why: the key of the coverage that lists it.
+    /// The key of the coverage (`unreadable` stays as it is; `notCaptured`: the whole worktree, `path` is empty), or `sparse`,
+    /// `indexUnreadable` (the index comes back as its commit has it), `submoduleNotHeld` (its repository was removed),
+    /// `submoduleMoved` (its repository is that of another folder now), `submoduleReplaced` (another repository is in its place),
+    /// `submoduleNotCaptured` (what is in it now cannot be saved first).
     #[serde(rename = "reason")]
     pub why: &'static str,
 }
@@ -170,15 +173,14 @@ pub struct RollbackPreview {
     /// only by a preview.
     #[serde(skip)]
     pub moves_aside: Vec<FileLossLine>,
-    /// What existed at the checkpoint and does not come back: it is missing and the checkpoint does not hold it, or it is
-    /// excluded now and stays as it is.
+    /// What was there and does not come back: not held and gone, excluded now, or not to be read.
     pub not_restored: Vec<UnrestoredPathLine>,
-    /// Worktrees that go back to a moment before the checkpoint: their newest capture of then.
+    /// Worktrees that go back to a moment before the checkpoint: what changed in them until it is not in it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<EarlierCaptureLine>,
     /// Submodules that keep the commit that is checked out in them, though the checkpoint has another.
     pub submodules: Vec<FileLossLine>,
-    /// Paths of worktrees of the user's own that differ from the checkpoint and stay as they are.
+    /// Worktrees of the user's own that the checkpoint has otherwise: they stay.
     pub left_alone: Vec<String>,
     /// The missing ones among them.
     pub gone: Vec<MissingWorktreeLine>,

@@ -38,7 +38,7 @@ pub struct MovedRefLine {
     pub old: Oid,
     /// The object that it pointed to at the checkpoint.
     pub new: Oid,
-    /// Whether it moves back.
+    /// Whether it moves back: `--refs`.
     pub moves: bool,
 }
 

@@ -22,7 +22,7 @@ const MAX_FILE: u64 = 1024 * 1024 * 1024;
 /// The highest number of a backup that is looked for.
 const MAX_BACKUPS: u32 = 16;
 
-/// The result of the check.
+/// How the stored state stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoreInspection {

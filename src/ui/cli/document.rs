@@ -64,10 +64,10 @@ pub fn part<T: Serialize>(content: &T) -> Result<String> {
     Ok(visible::json(&fixed_width(&text)).into_owned())
 }
 
-/// What comes before and after the elements of a document with nothing but a list, of this name.
-pub fn around(verb: Option<&str>, list: &str) -> Result<(String, &'static str)> {
+/// What comes before and after the elements of a document with nothing but a list, which is `empty` here.
+pub fn around<T: Serialize>(verb: Option<&str>, empty: &T) -> Result<(String, &'static str)> {
     const END: &str = "]}\n";
-    let empty = of(verb, &std::collections::BTreeMap::from([(list, [(); 0])]))?;
+    let empty = of(verb, empty)?;
     Ok((empty.strip_suffix(END).map(str::to_owned).unwrap_or(empty), END))
 }
 
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_list_that_is_written_as_it_is_made_is_the_same_document() {
         for elements in [vec![], vec![1, 2]] {
-            let (before, after) = around(Some("events"), "events").unwrap();
+            let (before, after) = around(Some("events"), &serde_json::json!({ "events": [] })).unwrap();
             let parts: Vec<String> = elements.iter().map(|element| part(element).unwrap()).collect();
             let whole = of(Some("events"), &serde_json::json!({ "events": elements })).unwrap();
             assert_eq!(format!("{before}{}{after}", parts.join(",")), whole);

@@ -135,10 +135,10 @@ impl Screen {
         self.write(text.as_bytes())
     }
 
-    /// Begins an answer that is one list, printed as it is made: of any length, and never in memory as a whole. With JSON, nothing
-    /// may fail between here and the end of the list, or the document has none.
-    pub fn begin_list(&mut self, name: &str) -> Result<StreamedAnswer<'_>> {
-        let (before, after) = if self.json { document::around(self.verb(), name)? } else { (String::new(), "") };
+    /// Begins an answer that is one list, `empty` here, printed as it is made: of any length, and never in memory as a whole. With
+    /// JSON, nothing may fail between here and the end of the list, or the document has none.
+    pub fn begin_list<T: Serialize>(&mut self, empty: &T) -> Result<StreamedAnswer<'_>> {
+        let (before, after) = if self.json { document::around(self.verb(), empty)? } else { (String::new(), "") };
         self.answered = self.json;
         Ok(StreamedAnswer { screen: self, buffer: before, after, is_first: true })
     }

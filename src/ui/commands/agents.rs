@@ -50,9 +50,12 @@ enum AgentsVerb {
     Check(check::AgentsCheckArgs),
 }
 
+/// The agent programs, and who works here.
 #[derive(Serialize)]
 struct AgentsJson<'a> {
+    /// Presets first, then the configuration's own.
     agents: Vec<AgentProgramJson<'a>>,
+    /// Those of a session first.
     working: Vec<WorkingAgentJson>,
 }
 
@@ -60,11 +63,13 @@ struct AgentsJson<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WorkingAgentJson {
+    /// The id of an agent of a session, or the name of an attached program.
     id: String,
     /// `session` or `attached`.
     kind: &'static str,
     /// Of an agent of a session, as in `status`.
     state: Option<&'static str>,
+    /// Of an agent of a session.
     task_id: Option<String>,
     worktree: Option<String>,
 }
@@ -108,20 +113,32 @@ fn working_in_words(working: &[WorkingAgentJson]) -> StyledText {
     StyledText::from(StyledGrid::of(rows).headed()) + "\n"
 }
 
+/// An agent program.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AgentProgramJson<'a> {
     name: &'a str,
+    /// `preset` (built in), `changed` (built in and changed by the configuration) or `own` (described by the configuration).
     origin: &'static str,
+    /// Whether it gets tasks without a persona's own program.
     is_default: bool,
+    /// Whose tasks it gets.
     personas: &'a [String],
+    /// Where it was found.
     path: Option<String>,
+    /// What it calls its version.
     version: Option<&'a str>,
+    /// What would run.
     command: &'a [String],
+    /// The command that goes on with a session; empty: it cannot.
     resume: &'a [String],
+    /// Whether exit status 0 alone completes a task.
     exit_completes: bool,
+    /// `TERM`, `INT`, `HUP` or `QUIT`.
     stop_signal: &'static str,
+    /// Seconds without output after which it is ended.
     silence_limit: Option<u64>,
+    /// What nothing confines.
     unconfined: &'a str,
 }
 

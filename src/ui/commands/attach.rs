@@ -69,19 +69,24 @@ struct AttachTargetArgs {
     dry_run: bool,
 }
 
+/// What became of the files of programs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AttachJson {
+    /// The files of the programs.
     files: Vec<AttachedFileJson>,
+    /// Whether nothing was written.
     dry_run: bool,
 }
 
+/// A file of an agent program.
 #[derive(Serialize)]
 struct AttachedFileJson {
     program: &'static str,
     path: String,
-    /// `unchanged`, `made`, `changed`, `putBack` or `deleted`.
+    /// `unchanged`, `made`, `changed`, `putBack` (to the byte what it was before) or `deleted`.
     became: &'static str,
+    /// The command that the program calls; with `attach`.
     #[serde(skip_serializing_if = "Option::is_none")]
     calls: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! `git axiom completions`.
 
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::GlobalArgs;
@@ -34,6 +35,13 @@ pub enum CompletionShell {
     Zsh,
 }
 
+/// The script for a shell.
+#[derive(Serialize)]
+struct CompletionsJson {
+    script: String,
+    shell: &'static str,
+}
+
 /// Prints a script that completes verbs, options, ids and names.
 pub fn run(args: &CompletionsArgs, _global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let shell = match args.shell {
@@ -44,6 +52,7 @@ pub fn run(args: &CompletionsArgs, _global: &GlobalArgs, screen: &mut Screen) ->
         CompletionShell::Zsh => "zsh",
     };
     let script = complete::script(shell);
-    screen.answer(&serde_json::json!({ "shell": shell, "script": script }), || script.clone())?;
+    let answer = CompletionsJson { script, shell };
+    screen.answer(&answer, || answer.script.clone())?;
     Ok(Exit::Done)
 }

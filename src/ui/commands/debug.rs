@@ -25,12 +25,15 @@ pub struct DebugArgs {
     task: TaskId,
 }
 
+/// What happened while the workspace was open in the editor.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DebugJson<'a> {
     task_id: &'a TaskId,
     workspace: String,
+    /// The agent that was held meanwhile.
     held: Option<&'a AgentId>,
+    /// What happened to the task meanwhile, oldest first.
     meanwhile: Vec<String>,
 }
 

@@ -42,29 +42,43 @@ pub struct DeinitArgs {
     to: Option<PathBuf>,
 }
 
+/// What became of all that git axiom had in the repository.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DeinitJson {
     dry_run: bool,
-    /// Whether it was here at all.
+    /// False where nothing of git axiom is in the repository; then the rest is empty.
     found: bool,
+    /// The folder beside the repository.
     folder: Option<String>,
+    /// The file with all that our refs held.
     bundle: Option<String>,
+    /// In bytes; null in a dry run.
     bundle_size: Option<u64>,
+    /// The checkpoint that was made first.
     checkpoint: Option<CheckpointName>,
+    /// How many refs are deleted.
     refs: usize,
+    /// Those of them that are branches: of merged tasks.
     branches: Vec<RefName>,
     workspaces: Vec<DeinitWorkspaceJson>,
+    /// Files of programs that lose our hooks, and of our skill.
     detached: Vec<String>,
+    /// What is left alone, in words.
     stays: Vec<String>,
+    /// The commands that bring it back, for a shell in the repository.
     restore: Vec<String>,
 }
 
+/// A workspace that is kept.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DeinitWorkspaceJson {
+    /// Where it was.
     path: String,
+    /// Where it is.
     moved_to: String,
+    /// How many paths of it the bundle does not have; null where it could not be captured.
     not_held: Option<u64>,
 }
 

@@ -38,13 +38,18 @@ pub struct DemoArgs {
     panel: bool,
 }
 
+/// How the demo went; with `error` where a claim does not hold.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DemoJson {
+    /// Whether all claims hold.
     passed: bool,
     duration: f64,
+    /// Where it is.
     repository: String,
+    /// How git axiom is called there.
     program: String,
+    /// The command that removes it.
     remove: String,
     checks: Vec<DemoCheck>,
 }

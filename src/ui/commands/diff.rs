@@ -46,41 +46,52 @@ pub struct DiffArgs {
     stat: bool,
 }
 
-/// A file with its lines, in documents.
+/// A file that was changed.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DiffFileJson<'a> {
     path: &'a RepoPath,
     change: FileChange,
+    /// Lines; null for a binary file or one over 2 MB.
     insertions: Option<u64>,
+    /// Lines; null for a binary file or one over 2 MB.
     deletions: Option<u64>,
+    /// Whether a commit holds it as it is.
     committed: bool,
 }
 
-/// A commit, in documents.
+/// A commit.
 #[derive(Debug, Serialize)]
 pub(super) struct DiffCommitJson<'a> {
     id: &'a Oid,
     subject: &'a str,
 }
 
+/// A file whose change is not told.
 #[derive(Debug, Serialize)]
 pub(super) struct NotShownFileJson<'a> {
     path: &'a RepoPath,
     why: &'static str,
 }
 
+/// What a task or a prompt changed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DiffJson<'a> {
+    /// Not of a prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     task_id: Option<&'a TaskId>,
+    /// Of a prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<u32>,
+    /// The commit at which its branch left the target; of a prompt the tree of the files before it.
     base: &'a Oid,
+    /// Its workspace, where that was looked at; of a prompt the worktree, where no later prompt ends it.
     workspace: Option<&'a str>,
+    /// Newest first.
     commits: Vec<DiffCommitJson<'a>>,
     files: Vec<DiffFileJson<'a>>,
+    /// What is in the workspace and in no list above.
     not_shown: Vec<NotShownFileJson<'a>>,
 }
 

@@ -45,39 +45,58 @@ pub struct DiskArgs {
     clean: bool,
 }
 
+/// What git axiom takes on disk.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DiskJson<'a> {
+    /// Each that git axiom writes to.
     file_systems: Vec<FileSystemJson<'a>>,
     uses: Vec<DiskUseJson>,
+    /// What was deleted; null without `--clean`.
     cleaned: Option<DiskCleanJson>,
 }
 
+/// A file system.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FileSystemJson<'a> {
+    /// A folder on it.
     path: String,
+    /// What git axiom has there.
     holds: &'a [&'static str],
+    /// Bytes that this user may still write.
     free: u64,
+    /// Bytes in all.
     total: u64,
+    /// How many files can still be made; null where there is no limit.
     free_files: Option<u64>,
     level: DiskSpaceLevel,
+    /// The error code of the level.
     code: Option<&'static str>,
 }
 
+/// Something that takes space.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DiskUseJson {
+    /// What uses the space; captures and notes are in loose objects and packs, too.
     what: &'static str,
+    /// How many there are.
     count: Option<u64>,
+    /// Null where it is not known.
     bytes: Option<u64>,
+    /// How many bytes of it are kept at most; null for any.
     limit: Option<u64>,
+    /// The command with which some of it can go.
     to_free: Option<&'static str>,
 }
 
+/// What cleaning did.
 #[derive(Serialize)]
 struct DiskCleanJson {
+    /// Bytes that are free now and were not before, in the git directory.
     freed: u64,
+    /// What was done, and what could not be.
     did: Vec<String>,
 }
 

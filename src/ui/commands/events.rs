@@ -31,14 +31,24 @@ pub struct EventsArgs {
     after: u64,
 }
 
+/// The events of the log.
+#[derive(Serialize)]
+struct EventListJson {
+    /// Oldest first.
+    events: Vec<EventJson>,
+}
+
+/// An event: with `--follow`, each is a document.
 #[derive(Serialize)]
 struct EventJson {
     seq: u64,
     at: jiff::Timestamp,
     operation: OperationId,
+    /// `user`, `supervisor`, `recovery`, or the id of an agent.
     by: String,
+    /// Its name.
     event: &'static str,
-    /// The event as it is stored in the log.
+    /// What the log stores of it, with the names of the log.
     data: Box<RawValue>,
 }
 
@@ -103,7 +113,7 @@ fn list(ctx: &Context, after: u64, screen: &mut Screen) -> Result<()> {
         // A damaged log is an error, not half a document.
         history::each_event(ctx.layout(), |_| Ok(()))?;
     }
-    let mut list = screen.begin_list("events")?;
+    let mut list = screen.begin_list(&EventListJson { events: Vec::new() })?;
     let mut is_enough = false;
     let read = history::each_event(ctx.layout(), |envelope| {
         if envelope.seq > after {

@@ -89,14 +89,17 @@ branch be verified and merged, and 'anew' begins the task anew.")]
     },
 }
 
+/// The open gates.
 #[derive(Serialize)]
 struct GateListJson {
     gates: Vec<OpenGateJson>,
 }
 
+/// Which gates were decided.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct GateDecisionJson {
+    /// The gates that were decided at.
     gate_ids: Vec<String>,
 }
 

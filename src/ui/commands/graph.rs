@@ -40,27 +40,35 @@ pub struct GraphArgs {
     svg: Option<PathBuf>,
 }
 
+/// What happened, oldest first. With `--svg`, the same is in the file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct GraphJson<'a> {
     #[serde(flatten)]
     picture: &'a Picture,
+    /// What no checkpoint holds yet.
     at_risk: AtRiskJson,
+    /// The file that was written.
     svg: Option<String>,
 }
 
+/// What no checkpoint holds.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AtRiskJson {
+    /// The newest complete one.
     checkpoint: Option<String>,
+    /// How many files of the current worktree differ from it.
     files: Option<usize>,
     workspaces: Vec<WorkspaceAtRiskJson>,
 }
 
+/// A workspace with changed lines.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WorkspaceAtRiskJson {
     task_id: String,
+    /// Since its branch left the target; null: that cannot be counted.
     changed_lines: Option<u64>,
 }
 

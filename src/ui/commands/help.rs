@@ -1,6 +1,7 @@
 //! `git axiom help`, and the map of verbs: the answer of `git axiom`, and of `git axiom -h`.
 
 use clap::{Args, Command, CommandFactory};
+use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::{Cli, GlobalArgs};
@@ -38,6 +39,15 @@ pub struct HelpArgs {
     all: bool,
 }
 
+/// The help of a verb.
+#[derive(Serialize)]
+struct HelpJson {
+    /// The verb; empty for all of them.
+    name: String,
+    /// Its help.
+    text: String,
+}
+
 /// Prints the help of a verb, the map of verbs, or all verbs.
 pub fn run(args: &HelpArgs, _global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let words: Vec<&str> = args.verb.iter().flat_map(|verb| verb.split_whitespace()).collect();
@@ -46,7 +56,8 @@ pub fn run(args: &HelpArgs, _global: &GlobalArgs, screen: &mut Screen) -> Result
         (false, []) => overview_text(),
         (false, words) => help_of(words)?,
     };
-    screen.answer(&serde_json::json!({ "name": words.join(" "), "text": text }), || text.clone())?;
+    let answer = HelpJson { name: words.join(" "), text };
+    screen.answer(&answer, || answer.text.clone())?;
     Ok(Exit::Done)
 }
 

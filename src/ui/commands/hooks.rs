@@ -108,66 +108,89 @@ pub struct HooksLogArgs {
     count: usize,
 }
 
+/// The hooks.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HooksListJson {
+    /// In the order in which they run.
     hooks: Vec<HookJson>,
 }
 
+/// A hook.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HookJson {
     event: HookEvent,
+    /// Its file.
     hook: String,
+    /// The project's, or this clone's.
     origin: ProjectFileOrigin,
     approved: bool,
+    /// Why it cannot be run.
     problem: Option<&'static str>,
+    /// Its last run.
     last: Option<HookRunJson>,
 }
 
+/// A run of a hook.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HookRunJson {
+    /// Not for `hooks run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Timestamp>,
     event: HookEvent,
+    /// Its file.
     hook: String,
     task_id: Option<TaskId>,
+    /// Null: it was cut off, or not run.
     took_ms: Option<u64>,
+    /// Why it failed.
     failure: Option<String>,
+    /// The last lines of its output.
     lines: Vec<String>,
+    /// Whether it was tried, and nothing had happened.
     trial: bool,
 }
 
+/// A sample of a hook.
 #[derive(Serialize)]
 struct HooksShowJson {
     name: &'static str,
+    /// What it does.
     does: &'static str,
+    /// The script.
     text: &'static str,
 }
 
+/// How hooks ran; of `hooks log`, newest first.
 #[derive(Serialize)]
 struct HooksRunJson {
     runs: Vec<HookRunJson>,
 }
 
+/// The hooks that were copied, or else the samples.
 #[derive(Serialize)]
 struct HooksInstallJson {
     files: Vec<HookFileJson>,
+    /// What there is, where no name was given.
     samples: Vec<HookSampleJson>,
 }
 
+/// A file of a hook.
 #[derive(Serialize)]
 struct HookFileJson {
     event: HookEvent,
     path: String,
-    /// `new`, `same` or `taken`.
+    /// `new` (it was copied), `same` (it is there already) or `taken` (left alone, because another file is there).
     is: &'static str,
 }
 
+/// A sample of a hook.
 #[derive(Serialize)]
 struct HookSampleJson {
     name: &'static str,
+    /// Those that it is meant for.
     events: &'static [HookEvent],
     does: &'static str,
 }

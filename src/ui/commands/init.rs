@@ -92,33 +92,43 @@ const COMMIT: &str = "\
 next:  git add .axiom && git commit    gives them to everybody who works on the project
        git axiom trust                 approves them for you, here";
 
+/// What was prepared.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct InitJson {
+    /// Our folder in the git directory.
     path: String,
+    /// Whether it was made by this call.
     created: bool,
+    /// With `--shared`: the project's files.
     #[serde(skip_serializing_if = "Option::is_none")]
     shared: Option<Vec<InitSharedJson>>,
+    /// With `--skill`: what agents are told.
     #[serde(skip_serializing_if = "Option::is_none")]
     skill: Option<Vec<InitSkillJson>>,
-    /// The values of `transfer.hideRefs` that were added.
+    /// With `--hide-refs`: the values that were added to `transfer.hideRefs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     hidden: Option<Vec<String>>,
-    /// Where workspaces are made.
+    /// With `--workspaces-beside`: where workspaces are made.
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace_root: Option<String>,
 }
 
+/// A file that tells agents of git axiom.
 #[derive(Serialize)]
 struct InitSkillJson {
+    /// Below the main worktree.
     path: &'static str,
     /// `made`, `changed` or `unchanged`.
     became: &'static str,
 }
 
+/// One of the project's files.
 #[derive(Serialize)]
 struct InitSharedJson {
+    /// Below the main worktree.
     path: String,
+    /// Whether it was written by this call; otherwise something was there.
     created: bool,
 }
 

@@ -57,31 +57,43 @@ pub struct LearningsForgetArgs {
     ids: Vec<LearningId>,
 }
 
+/// What agents learnt.
 #[derive(Serialize)]
 struct LearningsJson<'a> {
+    /// Oldest first.
     learnings: Vec<LearningJson<'a>>,
 }
 
+/// The learning that was changed.
 #[derive(Serialize)]
 struct LearningsEditJson<'a> {
+    /// As it is now.
     learning: LearningJson<'a>,
 }
 
+/// The learnings that are gone.
 #[derive(Serialize)]
 struct LearningsForgetJson<'a> {
+    /// Ids.
     forgotten: &'a [LearningId],
 }
 
+/// Something that an agent learnt.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LearningJson<'a> {
     id: LearningId,
+    /// The tasks to which it applies: its own, those of its persona, or all.
     scope: LearningScope,
     text: &'a str,
+    /// The task of the agent that reported it.
     task_id: &'a TaskId,
+    /// The agent that reported it.
     agent_id: &'a AgentId,
+    /// The persona of the agent that reported it.
     persona: &'a str,
     at: Timestamp,
+    /// Whether a human changed its text.
     edited: bool,
 }
 

@@ -75,24 +75,35 @@ fn wait(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs).ok_or_else(|| format!("it takes {}", ConfigValueKind::Seconds.expects()))
 }
 
+/// The locks. `lock NAME -- COMMAND` prints no document: standard output is the command's. Where the command could not be started
+/// or the lock was not free, there is one with `error`, and the exit status is that of COMMANDS.md.
 #[derive(Serialize)]
 struct LockListJson {
+    /// Every slot that was ever taken, by name and number.
     locks: Vec<LockJson>,
 }
 
+/// A slot of a lock.
 #[derive(Serialize)]
 struct LockJson {
+    /// The lock, in lower case.
     name: LockName,
+    /// From 1.
     slot: u32,
     held: bool,
+    /// `null` also where a holder is not known.
     holder: Option<LockHolderJson>,
 }
 
+/// Who holds a lock.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LockHolderJson {
+    /// The process that took it.
     pid: i32,
+    /// Whether that one still runs; otherwise one that inherited the lock holds it.
     runs: bool,
+    /// The number that it gave for `--slots`.
     slots: u32,
     command: String,
     folder: String,

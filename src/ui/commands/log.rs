@@ -46,11 +46,14 @@ pub struct LogArgs {
     all: bool,
 }
 
+/// The operations.
 #[derive(Serialize)]
 struct LogJson<'a> {
+    /// Newest first; the supervisor's steps in between only with `--all`.
     operations: Vec<OperationJson<'a>>,
 }
 
+/// An operation.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OperationJson<'a> {
@@ -58,17 +61,24 @@ struct OperationJson<'a> {
     at: Timestamp,
     by: String,
     what: &'a str,
+    /// Whether `undo` takes it back now.
     undoable: bool,
+    /// Why it does not.
     obstacle: Option<&'a str>,
     state: OperationRecordState,
+    /// The operation that it takes back.
     undo_of: Option<&'a OperationId>,
+    /// The operation that takes it back.
     undone_by: Option<&'a OperationId>,
     #[serde(serialize_with = "change_json::refs")]
     refs: Vec<RefChange>,
+    /// Those in which files changed.
     worktrees: Vec<&'a str>,
+    /// Ids of tasks.
     added: &'a [TaskId],
     #[serde(serialize_with = "change_json::tasks")]
     tasks: &'a [TaskChangeSet],
+    /// Those that it made.
     checkpoints: Vec<CheckpointNameJson<'a>>,
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::Serialize;
 
 use super::{help, working_dir};
 use crate::cli::screen::Screen;
@@ -35,13 +36,30 @@ pub struct ManArgs {
     yes: bool,
 }
 
+/// A page of the manual.
+#[derive(Serialize)]
+struct ManPageJson<'a> {
+    /// The name of its file.
+    name: &'a str,
+    text: &'a str,
+}
+
+/// The pages that were written.
+#[derive(Serialize)]
+struct ManFolderJson<'a> {
+    /// The names of the files.
+    pages: Vec<&'a str>,
+    /// The folder.
+    path: String,
+}
+
 fn write_all(pages: &[ManPage], folder: &Path, screen: &mut Screen) -> Result<()> {
     files::create_public_dir(folder)?;
     for page in pages {
         files::write_public(&folder.join(&page.name), page.text.as_bytes())?;
     }
-    let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
-    let written = serde_json::json!({ "path": folder, "pages": names });
+    let names = pages.iter().map(|page| page.name.as_str()).collect();
+    let written = ManFolderJson { pages: names, path: folder.display().to_string() };
     screen.answer(&written, || format!("{} written to {}\n", words::count(pages.len(), "page"), folder.display()))
 }
 
@@ -93,6 +111,6 @@ pub fn run(args: &ManArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
         let words: Vec<&str> = args.verb.iter().flat_map(|verb| verb.split_whitespace()).collect();
         help::unknown(&words)
     })?;
-    screen.answer(&serde_json::json!({ "name": page.name, "text": page.text }), || page.text.clone())?;
+    screen.answer(&ManPageJson { name: &page.name, text: &page.text }, || page.text.clone())?;
     Ok(Exit::Done)
 }

@@ -17,7 +17,7 @@ use axiom_agents::merge::preview::{MergePreview, MergePreviewOutcome, preview};
 use axiom_agents::merge::{LEFT_MARKERS, MergeOutcome, unheeded_settings};
 use axiom_base::error::{Code, Error, Exit, Result, some_of};
 use axiom_model::base::ids::TaskId;
-use axiom_model::base::names::RepoPath;
+use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::work::guarded::AllowedGuardedFiles;
 use axiom_model::work::verifying::verification::MergeVerification;
 use axiom_safety::context::handle::Context;
@@ -60,13 +60,14 @@ impl MergeArgs {
     }
 }
 
-/// The keys of all answers; a dry run has further ones.
+/// What was merged. The keys of the changes, and `verify`, come with `--dry-run` alone.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MergeJson<'a> {
     task_id: &'a TaskId,
-    commit: Option<&'a str>,
-    target: &'a str,
+    /// `null` where it is not made yet.
+    commit: Option<&'a Oid>,
+    target: &'a RefName,
     was_merged_before: bool,
     dry_run: bool,
     undo: Option<String>,
@@ -74,10 +75,13 @@ struct MergeJson<'a> {
     foreseen: Option<MergePreviewJson<'a>>,
 }
 
+/// What a dry run tells beside.
 #[derive(Serialize)]
 struct MergePreviewJson<'a> {
+    /// Of refs, branches that are deleted: the target has their commits then.
     #[serde(flatten)]
     changes: &'a PlannedChanges,
+    /// The commands that have to pass first.
     verify: &'a [String],
 }
 
@@ -106,11 +110,11 @@ fn merge(args: &MergeArgs, ctx: &mut Context, screen: &mut Screen) -> Result<Exi
         | MergeOutcome::Unverified { .. }
         | MergeOutcome::TargetMissing { .. }) => return Err(refused(task, other)),
     };
-    let (commit, target) = (Some(merged.commit.as_str()), merged.target.short());
+    let (commit, target) = (Some(&merged.commit), merged.target.short());
     if let Some(what) = unheeded_settings(ctx, &merged.target)? {
         screen.note(&format!("note: {}", visible::line(&what)));
     }
-    let (name, dry_run) = (merged.target.as_str(), false);
+    let (name, dry_run) = (&merged.target, false);
     for said in on_no_remote(ctx, &merged.commit).unwrap_or_default() {
         screen.note(&format!("note: {}", visible::line(&said)));
     }
@@ -138,8 +142,8 @@ fn foresee(args: &MergeArgs, ctx: &Context, screen: &mut Screen) -> Result<Exit>
     let MergePreview { task_id, target, commit, was_merged_before, changes, verify } = &*preview;
     let answer = MergeJson {
         task_id,
-        commit: was_merged_before.then_some(commit.as_str()),
-        target: target.as_str(),
+        commit: was_merged_before.then_some(commit),
+        target,
         was_merged_before: *was_merged_before,
         dry_run: true,
         undo: None,

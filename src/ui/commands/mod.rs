@@ -3,6 +3,7 @@
 //! and [`dispatch`].
 
 pub mod agents;
+pub mod answers;
 pub mod attach;
 mod callers;
 pub mod checkpoint;

@@ -28,6 +28,7 @@ pub struct ModeArgs {
     mode: Option<SessionMode>,
 }
 
+/// The mode as it is now.
 #[derive(Serialize)]
 struct ModeJson {
     mode: SessionMode,

@@ -41,12 +41,14 @@ pub struct PauseArgs {
 #[derive(Debug, Args)]
 pub struct NoArgs {}
 
+/// An agent when the session was paused.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PausedAgentJson<'a> {
     agent: &'a AgentId,
     task_id: &'a TaskId,
     iteration: u32,
+    /// In percent, as it reports it.
     progress: Option<u8>,
 }
 
@@ -62,16 +64,21 @@ impl<'a> PausedAgentJson<'a> {
     }
 }
 
+/// Which agents pause, and which run until then.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PauseJson<'a> {
+    /// Those that run until their iterations end.
     running: Vec<PausedAgentJson<'a>>,
     paused: Vec<PausedAgentJson<'a>>,
+    /// The verifications that run: what passes is still merged, where its merge is approved.
     verifying: &'a [SupervisorActivity],
 }
 
+/// Who goes on.
 #[derive(Serialize)]
 struct ResumeJson {
+    /// How many agents go on with their tasks.
     resumed: usize,
 }
 

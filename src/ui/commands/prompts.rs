@@ -64,15 +64,20 @@ struct PromptsForgetArgs {
     all: bool,
 }
 
+/// The prompts of attached sessions.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PromptsJson<'a> {
+    /// Newest first.
     prompts: &'a [Prompt],
+    /// Those before which nothing could be saved, newest first.
     not_saved: &'a [NotSavedPromptLine],
 }
 
+/// How much was forgotten.
 #[derive(Serialize)]
 struct PromptsForgetJson {
+    /// How many texts.
     forgotten: usize,
 }
 
@@ -182,9 +187,12 @@ pub struct SessionsArgs {
     all: bool,
 }
 
+/// The attached sessions, and the watches.
 #[derive(Serialize)]
 struct SessionsJson {
+    /// Newest activity first; those that have ended only with `--all`.
     sessions: Vec<AttachedSessionJson>,
+    /// By worktree.
     watches: Vec<WatchStatus>,
 }
 

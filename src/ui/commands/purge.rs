@@ -58,19 +58,30 @@ pub struct PurgeArgs {
     consent: ConsentArgs,
 }
 
+/// What was taken out of all that we hold, or would be.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PurgeJson {
     dry_run: bool,
+    /// Whether anything of ours had it.
     found: bool,
+    /// The contents that are deleted, or left to git.
     contents: Vec<Oid>,
+    /// Whether git deletes them when they are old enough (`--grace`).
     left_to_git: bool,
+    /// The checkpoints that are made anew without it.
     made_anew: Vec<CheckpointName>,
+    /// The checkpoints that go: commits that only they hold have it.
     gone: Vec<CheckpointName>,
+    /// Other refs of ours that change or go: live captures, what undo would need, texts.
     refs: Vec<RefName>,
+    /// Our files that had it.
     files: Vec<String>,
+    /// The tasks whose text or verify steps were masked; those that may still run wait at their claim gates.
     masked_tasks: Vec<TaskId>,
+    /// What has it still, in words.
     held_by: Vec<String>,
+    /// Clones that are known to borrow this repository's objects, in words.
     borrowers: Vec<String>,
 }
 

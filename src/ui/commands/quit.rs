@@ -35,11 +35,15 @@ pub struct QuitArgs {
     yes: bool,
 }
 
+/// How the session ends.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct QuitJson {
+    /// What came of it.
     message: &'static str,
+    /// Whether the session has ended by now: with `--wait`.
     ended: bool,
+    /// The checkpoint that was made before.
     checkpoint: Option<CheckpointName>,
 }
 

@@ -47,14 +47,20 @@ pub struct RedirectArgs {
     retry: bool,
 }
 
+/// Which task an agent left for which.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RedirectJson<'a> {
     agent: &'a AgentId,
+    /// The task that it left.
     from: &'a TaskId,
+    /// The task that it goes on with.
     to: &'a TaskId,
+    /// Whether it had completed the task that it left: that stands.
     completed: bool,
+    /// The gate at which the task that it left waits.
     gate_id: Option<&'a GateId>,
+    /// The checkpoint that was made before.
     checkpoint: &'a CheckpointName,
 }
 

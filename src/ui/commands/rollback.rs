@@ -180,6 +180,7 @@ impl RollbackCommonArgs {
     }
 }
 
+/// What a rollback changed; with `--dry-run`, what it would change.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RollbackJson<'a> {
@@ -188,16 +189,23 @@ struct RollbackJson<'a> {
     dry_run: bool,
     safety: Option<String>,
     undo: Option<String>,
+    /// What no checkpoint holds and was in the way: where it is now; with `--dry-run` where it would be moved from.
     moved_aside: Vec<String>,
+    /// The claim gates at which tasks wait that are to be done again; empty with `--dry-run`.
     gate_ids: Vec<GateId>,
 }
 
+/// What became of an operation that was interrupted.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RollbackEndJson {
+    /// What was open, in words.
     open_operation: Option<String>,
+    /// `none`, `done` or `reversed`.
     outcome: &'static str,
+    /// What somebody else changed meanwhile: it is left as it is.
     left: Vec<String>,
+    /// What could not be put back.
     not_put_back: Vec<String>,
 }
 

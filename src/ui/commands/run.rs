@@ -76,10 +76,13 @@ pub struct RunArgs {
     pub program: Vec<String>,
 }
 
+/// How the session ended; with `error` where tasks are left that are not merged.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RunJson {
+    /// `allMerged`, `idle`, `quit` or `interrupted`.
     ending: &'static str,
+    /// What keeps tasks from being merged.
     reasons: Vec<String>,
 }
 

@@ -173,6 +173,7 @@ pub struct SignalToolArgs {
     hash: Option<String>,
 }
 
+/// What an agent reported is kept.
 #[derive(Serialize)]
 struct SignalJson {
     recorded: bool,

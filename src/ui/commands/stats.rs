@@ -33,10 +33,14 @@ pub struct StatsArgs {
     csv: bool,
 }
 
+/// What was used.
 #[derive(Serialize)]
 struct StatsJson<'a> {
+    /// `task`, `agent`, `persona`, `program` or `day`.
     by: &'static str,
+    /// By name, as people count.
     sums: &'a [StatsLine],
+    /// Of all iterations and runs of planners.
     total: &'a StatsSum,
 }
 

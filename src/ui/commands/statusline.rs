@@ -41,8 +41,10 @@ starship       [custom.axiom]
 Claude Code    \"statusLine\": {\"type\": \"command\", \"command\": \"git axiom statusline\"}")]
 pub struct StatuslineArgs {}
 
+/// One line for a prompt or a status bar.
 #[derive(Serialize)]
 struct StatuslineJson {
+    /// The line; empty outside of repositories.
     line: String,
 }
 

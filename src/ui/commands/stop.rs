@@ -57,11 +57,15 @@ pub fn stop(args: &StopArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
     run(&args.which, if args.now { TaskHalt::Kill } else { TaskHalt::Stop }, global, screen)
 }
 
+/// Which agents were stopped.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct StopJson {
+    /// Ids of agents.
     stopped: Vec<AgentId>,
+    /// Ids of tasks that they had completed.
     completed: Vec<TaskId>,
+    /// The gates at which their tasks wait.
     gate_ids: Vec<GateId>,
 }
 

@@ -53,49 +53,67 @@ pub struct TrustArgs {
     yes: bool,
 }
 
+/// What the project brings, and whether it is approved.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TrustJson<'a> {
-    /// `nothing`, `approved`, `waiting` or `unusable`.
+    /// `nothing` (the project brings no files), `approved` or `waiting`.
     standing: &'static str,
+    /// The SHA-256 of places, modes and contents.
     digest: Option<String>,
+    /// What the project's configuration sets.
     settings: Vec<TrustSettingJson<'a>>,
     /// Why the configuration cannot be applied.
     invalid: Option<String>,
     files: Vec<TrustedFileJson<'a>>,
 }
 
+/// A key that the project's configuration sets.
 #[derive(Serialize)]
 struct TrustSettingJson<'a> {
     key: &'a str,
+    /// In the project's configuration.
     value: &'a Value,
+    /// Without it.
     without: &'a Value,
-    /// Whether the value is added to the list without it.
+    /// Whether `value` is added to the list `without`, and does not replace it.
     adds: bool,
 }
 
+/// One of the project's files.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TrustedFileJson<'a> {
     path: String,
     bytes: usize,
-    /// How it differs from what was approved before.
+    /// How it differs from what was approved last.
     change: Option<ProjectFileChange>,
     #[serde(flatten)]
     file: Option<&'a ProjectFile>,
 }
 
+/// An approval that was taken back.
+#[derive(Serialize)]
+struct TrustRevokeJson {
+    /// Whether there was an approval; always with a path, since a path without one is an error.
+    revoked: bool,
+}
+
+/// What you approved.
 #[derive(Serialize)]
 struct ApprovalListJson {
     approvals: Vec<ApprovalJson>,
 }
 
+/// An approval.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ApprovalJson {
+    /// The common git directory.
     repository: String,
     at: Timestamp,
     files: usize,
+    /// Of places, modes and contents.
     digest: String,
 }
 
@@ -110,7 +128,7 @@ pub fn run(args: &TrustArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
     let mut ctx = open(global, screen)?;
     if args.revoke.is_some() {
         let was = trust::revoke(&ctx.repo)?;
-        screen.answer(&serde_json::json!({ "revoked": was }), || match was {
+        screen.answer(&TrustRevokeJson { revoked: was }, || match was {
             true => "Nothing of this project's files is applied or run any more.\n".to_owned(),
             false => "Nothing was approved.\n".to_owned(),
         })?;
@@ -250,7 +268,7 @@ fn revoke_at(path: &str, screen: &mut Screen) -> Result<Exit> {
     for one in meant {
         approvals.remove(&one.of)?;
     }
-    screen.answer(&serde_json::json!({ "revoked": true }), || {
+    screen.answer(&TrustRevokeJson { revoked: true }, || {
         format!("Nothing of the project's files of '{path}' is applied or run any more.\n")
     })?;
     Ok(Exit::Done)

@@ -37,12 +37,14 @@ pub struct WatchArgs {
     in_background: bool,
 }
 
+/// A watch. Without `--detach` and `--stop`, the document comes when it has begun, and the program goes on.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WatchJson<'a> {
     worktree: &'a str,
     /// `watching`, `stopped` or `notWatched`.
     state: &'a str,
+    /// Not with `--stop`.
     #[serde(skip_serializing_if = "Option::is_none")]
     watch: Option<WatchStatus>,
 }

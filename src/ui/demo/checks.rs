@@ -14,7 +14,7 @@ pub struct DemoCheck {
     pub claim: &'static str,
     /// Whether it is true.
     pub ok: bool,
-    /// The evidence, if it is not true.
+    /// What was found, where it does not hold.
     pub found: Option<String>,
 }
 

@@ -19,20 +19,26 @@ use axiom_safety::undo::{UndoPreview, UndoReport, UndoTarget};
 /// How many other transactions are named when the last one cannot be undone.
 const LISTED: usize = 5;
 
-/// The answer as JSON.
+/// What was taken back, or would be. Old is what is there before it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoOutcomeJson<'a> {
+    /// The operation that is taken back.
     undo_of: &'a str,
+    /// In words.
     what: &'a str,
+    /// Whether an undo is taken back.
     redo: bool,
     dry_run: bool,
     #[serde(flatten)]
     preview: &'a UndoPreview,
     safety: Option<String>,
     undo: Option<String>,
+    /// What was in the way and no capture holds: where it is now.
     moved_aside: Vec<String>,
+    /// What was moved aside before and is back in its place.
     brought_back: Vec<String>,
+    /// What was moved aside before and stays there, since its place is taken.
     still_aside: Vec<String>,
 }
 

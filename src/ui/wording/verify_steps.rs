@@ -17,6 +17,8 @@ use axiom_safety::running::output::steps::StepLog;
 pub struct LoggedVerifyStep<'a> {
     #[serde(flatten)]
     check: TaskCheck<'a>,
+    /// The file with all that it printed, up to 16 MiB; of a persona's program lines of JSON: see `git axiom output ID --step
+    /// STEP`.
     log: Option<String>,
 }
 

@@ -1,6 +1,7 @@
-//! Every verb with `--json`, in repositories in several states, held against `docs/JSON.md`; and the exit statuses of `docs/COMMANDS.md`.
+//! Every verb with `--json`, in repositories in several states, held against `docs/schemas/answers.json`; and the exit statuses of
+//! `docs/COMMANDS.md`.
 //!
-//! [`crate::common::documents`] holds every document of every other test against the page, too. Here each verb has to come by.
+//! [`crate::common::documents`] holds every document of every other test against the schema, too. Here each verb has to come by.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)] // a failing test may panic, and tests prepare files
 
@@ -10,9 +11,10 @@ mod walk;
 use std::collections::BTreeSet;
 
 use crate::common::TestEnv;
-use crate::common::documents::{self, Page};
+use crate::common::documents;
 use clap::CommandFactory;
 use git_axiom::base::error::Code;
+use git_axiom::ui::commands::answers::{ANSWERS, VerbAnswer, WITHOUT_ANSWER};
 use git_axiom::ui::commands::grammar::arguments::Cli;
 use serde_json::{Value, json};
 
@@ -35,41 +37,46 @@ fn grammar() -> BTreeSet<String> {
 }
 
 #[test]
-fn the_page_tells_of_every_verb_and_of_no_other() {
-    let page: BTreeSet<String> = documents::page().verbs().into_iter().map(str::to_owned).collect();
-    let signals = |verb: &String| verb.starts_with("signal ");
-    let verbs: BTreeSet<String> = grammar().into_iter().filter(|verb| !signals(verb)).chain(["signal".to_owned()]).collect();
-    assert_eq!(page.difference(&verbs).collect::<Vec<_>>(), [] as [&str; 0], "docs/JSON.md tells of these, which are no verbs");
-    assert_eq!(verbs.difference(&page).collect::<Vec<_>>(), [] as [&str; 0], "docs/JSON.md does not tell of these verbs");
+fn the_table_of_answers_has_every_verb_and_no_other() {
+    let of_table = ANSWERS.iter().flat_map(|answer| answer.verbs).map(|verb| VerbAnswer::verb_in_document(verb));
+    let table: BTreeSet<String> = of_table.chain(WITHOUT_ANSWER.map(str::to_owned)).collect();
+    let verbs: BTreeSet<String> = grammar();
+    assert_eq!(table.difference(&verbs).collect::<Vec<_>>(), [] as [&str; 0], "answers.rs tells of these, which are no verbs");
+    assert_eq!(verbs.difference(&table).collect::<Vec<_>>(), [] as [&str; 0], "answers.rs does not tell of these verbs");
 }
 
 #[test]
-fn what_the_page_does_not_say_is_found() {
-    let page = Page::read(
-        "# Verbs\n### `x`, `x --y`\n| key | type | |\n| --- | --- | --- |\n| `a`, `b` | number or null | |\n\
-         | `c` | thing[], may be absent | |\n### `x` otherwise\n| `d` | time | |\n# Shapes\n### thing\n| `e` | one of f, g | |\n| … | other | |\n\
-         ### other\n| `h` | ref{} | |\n",
-    );
-    let sound = json!({"schema": 2, "verb": "x", "a": 1, "b": null, "c": [{"e": "f", "h": {"any": "refs/heads/x"}}]});
-    assert_eq!(page.complaints(&sound), [] as [&str; 0]);
-    assert_eq!(page.complaints(&json!({"schema": 2, "verb": "x", "d": "2026-01-13T12:00:00.000Z"})), [] as [&str; 0]);
-    let wrong = |change: &dyn Fn(&mut Value)| {
+fn what_the_schema_does_not_say_is_found() {
+    let learning = json!({"id": "l-1", "scope": "task", "text": "x", "taskId": "a", "agentId": "ed-001", "persona": "ed",
+        "at": "2026-01-13T12:00:00.000Z", "edited": false});
+    let sound = json!({"schema": 2, "verb": "learnings", "learnings": [learning]});
+    let error = json!({"code": "USAGE", "verb": "learnings", "message": "", "hints": []});
+    let changed = |change: &dyn Fn(&mut Value)| {
         let mut document = sound.clone();
         change(&mut document);
-        let found = page.complaints(&document);
-        assert!(!found.is_empty(), "{document}");
+        documents::complaints(&document)
     };
-    wrong(&|document| document["schema"] = 1.into());
-    wrong(&|document| document["verb"] = Value::Null);
-    wrong(&|document| document["verb"] = "z".into());
-    wrong(&|document| document["new"] = 1.into());
-    wrong(&|document| document["a"] = "1".into());
-    wrong(&|document| drop(document.as_object_mut().unwrap().remove("a")));
-    wrong(&|document| document["c"][0]["e"] = "h".into());
-    wrong(&|document| document["c"][0]["h"]["any"] = "main".into());
-    wrong(&|document| document["error"] = json!({"code": "USAGE", "verb": null, "message": "", "hints": []}));
-    for time in ["2026-01-13T12:00:00Z", "2026-01-13T12:00:00.0000Z", "yesterday"] {
-        assert!(!page.complaints(&json!({"schema": 2, "verb": "x", "d": time})).is_empty(), "{time}");
+    for is_sound in [&|_: &mut Value| {}, &|document: &mut Value| document["error"] = error.clone()] as [&dyn Fn(&mut Value); 2] {
+        assert_eq!(changed(is_sound), [] as [&str; 0]);
+    }
+    assert_eq!(documents::complaints(&json!({"schema": 2, "verb": "learnings", "error": error})), [] as [&str; 0]);
+    let wrong: [&dyn Fn(&mut Value); 13] = [
+        &|document| document["schema"] = 1.into(),
+        &|document| document["verb"] = Value::Null,
+        &|document| document["verb"] = "z".into(),
+        &|document| document["verb"] = "learnings forget".into(),
+        &|document| document["new"] = 1.into(),
+        &|document| document["learnings"] = "x".into(),
+        &|document| document["learnings"][0]["text"] = 1.into(),
+        &|document| document["learnings"][0]["new"] = 1.into(),
+        &|document| document["learnings"][0]["scope"] = "all".into(),
+        &|document| document["learnings"][0]["at"] = "2026-01-13T12:00:00Z".into(),
+        &|document| drop(document["learnings"][0].as_object_mut().unwrap().remove("id")),
+        &|document| document["error"] = json!({"code": "USAGE", "verb": null, "message": "", "hints": []}),
+        &|document| document["error"] = json!({"code": "NONE", "verb": "learnings", "message": "", "hints": []}),
+    ];
+    for (number, change) in wrong.iter().enumerate() {
+        assert!(!changed(change).is_empty(), "number {number} is not found");
     }
 }
 

@@ -15,12 +15,12 @@ pub struct DelayedSessionStep {
     pub code: String,
     /// The error in words.
     pub why: String,
-    /// How often it was tried in vain, as far as that counts; 0 where it only waits.
+    /// How often it was tried in vain, as far as that counts; absent where it only waits.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tried: u32,
     /// When it failed first.
     pub failed_at: jiff::Timestamp,
-    /// When it is tried again, where a service has told it.
+    /// When it is tried again, where the model's service refuses for now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<jiff::Timestamp>,
 }

@@ -8,7 +8,7 @@ use crate::work::money::spending::UsageTally;
 use crate::work::usd::Usd;
 use axiom_base::error::{Code, Error, Result};
 
-/// What may be used. What has no limit is `None`.
+/// What may be used. What has no limit is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BudgetLimits {
@@ -179,23 +179,35 @@ impl BudgetUsage {
     }
 }
 
-/// The form of [`BudgetUsage`] in documents: dollars, tokens, seconds.
+/// How a limit stands.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BudgetUsageJson {
     of: BudgetResource,
-    limit: serde_json::Value,
-    used: serde_json::Value,
-    over: Option<serde_json::Value>,
+    /// In US dollars, tokens or seconds.
+    limit: BudgetAmountJson,
+    /// The same; counted since as much again was allowed.
+    used: BudgetAmountJson,
+    /// By how much the limit is exceeded.
+    over: Option<BudgetAmountJson>,
+    /// Whether that is all: otherwise there were iterations that told nothing.
     known: bool,
+}
+
+/// An amount in the unit of what is limited.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(untagged)]
+enum BudgetAmountJson {
+    Dollars(f64),
+    Count(u64),
 }
 
 impl From<&BudgetUsage> for BudgetUsageJson {
     fn from(used: &BudgetUsage) -> Self {
         let amount = |amount: u64| match used.of {
-            BudgetResource::Cost => Usd(amount).dollars().into(),
-            BudgetResource::Tokens => amount.into(),
-            BudgetResource::Time => (amount / 1000).into(),
+            BudgetResource::Cost => BudgetAmountJson::Dollars(Usd(amount).dollars()),
+            BudgetResource::Tokens => BudgetAmountJson::Count(amount),
+            BudgetResource::Time => BudgetAmountJson::Count(amount / 1000),
         };
         let over = used.over().map(amount);
         Self { of: used.of, limit: amount(used.limit), used: amount(used.used), over, known: used.known }

@@ -142,7 +142,7 @@ impl ChangedLineCounts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadyPoint {
-    /// Its name.
+    /// Its name, as the agent gave it.
     pub name: String,
     /// What those who wait for it are told.
     pub text: String,

@@ -49,12 +49,12 @@ impl VerifyChecker {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProgramUsage {
-    /// The program.
+    /// The agent program.
     pub program: String,
-    /// Tokens, where it tells them.
+    /// Absent where it tells none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// What it cost, where that is known.
+    /// Absent where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<Usd>,
     /// Whether it was ended before it had said everything.

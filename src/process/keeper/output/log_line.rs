@@ -19,8 +19,8 @@ pub enum LogLineSource {
     Report,
 }
 
-/// One line of an agent's log. The program's output is all the pieces joined, with a line feed after each that has neither
-/// `cont` nor `noEol`.
+/// A line that the agent printed: each is a document. The output is all of them joined, with a line feed after each that has
+/// neither `cont` nor `noEol`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogLine {
@@ -28,15 +28,15 @@ pub struct LogLine {
     pub at: Timestamp,
     /// The iteration, from 1.
     pub iteration: u64,
-    /// Its source.
+    /// `keeper`: a remark of its keeper; `report`: what the agent reported, in words.
     pub stream: LogLineSource,
     /// The name of the agent program, where there are rules for its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// The line without its line feed, if it is UTF-8.
+    /// The line without its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The line without its line feed, in hexadecimal, if it is not UTF-8.
+    /// In place of `text` where it is not UTF-8: the bytes in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hex: Option<String>,
     /// The next line of this stream continues this one.

@@ -30,22 +30,33 @@ pub struct AgentsCheckArgs {
     name: String,
 }
 
+/// Whether an agent program can work; with `error` where something is missing.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AgentsCheckJson<'a> {
     agent: &'a str,
+    /// Where the program was found.
     path: Option<String>,
+    /// Whether nothing is missing.
     ok: bool,
+    /// What is missing.
     findings: Vec<AgentsCheckFindingJson>,
+    /// Seconds.
     duration: f64,
+    /// What the check used; null: unknown.
     tokens: Option<u64>,
+    /// What it cost.
     cost_usd: Option<f64>,
 }
 
+/// Something that is missing.
 #[derive(Serialize)]
 struct AgentsCheckFindingJson {
+    /// `programNotFound`, `notSignedIn`, `folderNotTrusted`, `toolDenied`, `modelBusy`, `otherGitAxiom`, `noSignal`, `nothingWritten`, `timeLimit`, `asked` or `failed`.
     finding: &'static str,
+    /// What is the matter.
     says: String,
+    /// What to do.
     next: String,
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::status::AttachEventJson;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use axiom_base::error::{Code, Error, Exit, Result};
@@ -12,14 +13,15 @@ use axiom_safety::attach::outside::{UnsavedPrompt, last, repositories_in};
 /// The most repositories that are named for people.
 const NAMED: usize = 10;
 
+/// In a folder that is no repository: where something would be saved.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AttachOutsideJson {
     /// None: no event can protect anything here.
-    events: [(); 0],
-    /// The folder, which is no repository.
+    events: [AttachEventJson; 0],
+    /// The folder: no repository, but it holds some. Nothing is saved there.
     folder: String,
-    /// The repositories in it.
+    /// Their paths.
     repositories: Vec<String>,
     /// The last prompt that was sent here.
     last_prompt: Option<UnsavedPrompt>,

@@ -19,44 +19,55 @@ use axiom_safety::program_hooks::status::{ProgramEventStatus, status};
 /// What has to be seen.
 const NOT: &str = "NOT protected";
 
+/// Whether the sessions in this worktree are saved.
 #[derive(Serialize)]
-struct AttachStatusJson {
+struct AttachProtectionsJson {
     /// The worktree that is spoken of.
     worktree: String,
     /// Whether a program's sessions in it are saved.
     protected: bool,
+    /// Those that are attached in it.
     programs: Vec<AttachProtectionJson>,
+    /// Each event of each of them.
     events: Vec<AttachEventJson>,
 }
 
+/// An agent program that is attached.
 #[derive(Serialize)]
 struct AttachProtectionJson {
     program: &'static str,
+    /// Whether its sessions in this worktree are saved.
     protected: bool,
-    /// Since when.
+    /// Since when: the first prompt of which its hook told, since it was attached.
     since: Option<Timestamp>,
-    /// When it called us last.
+    /// When any of its hooks fired last in this worktree.
     fired: Option<Timestamp>,
-    /// Why it is not.
+    /// Why they are not saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
 
+/// An event of a program, and the hook for it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AttachEventJson {
+pub(super) struct AttachEventJson {
     program: &'static str,
+    /// The file.
     path: String,
+    /// In the program's words.
     event: &'static str,
-    /// `missing`, `current`, `other`, `doubled` or `plugin`.
+    /// `missing`, `current`, `other` (of another version or path of git axiom), `doubled` or `plugin` (a plugin of ours has it).
     found: &'static str,
+    /// Whether the program does not call it though it is there: hooks are switched off, or nobody has trusted them.
     switched_off: bool,
-    /// Why it is not called though it is there.
+    /// Which file says so, and what to do; with `switchedOff`.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
+    /// Whether the command that it calls was called and ended well.
     works: bool,
-    /// Whether that it has not fired says nothing.
+    /// Whether many a good session has none, so that it never fired says nothing.
     seldom: bool,
+    /// When it fired last in this worktree; null: never.
     fired: Option<Timestamp>,
 }
 
@@ -70,7 +81,7 @@ pub(super) fn show(ctx: &Context, chosen: &[&'static HookRecipe], screen: &mut S
         all.extend(standing);
     }
     let text = marked(&in_words(&programs)) + in_a_table(&all);
-    let answer = AttachStatusJson {
+    let answer = AttachProtectionsJson {
         worktree: worktree.path().display().to_string(),
         protected: programs.iter().any(|one| one.since.is_some()),
         programs: programs.into_iter().map(protection_view).collect(),

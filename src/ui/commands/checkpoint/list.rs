@@ -38,11 +38,14 @@ pub struct CheckpointListArgs {
     max_count: Option<usize>,
 }
 
+/// The checkpoints.
 #[derive(Serialize)]
 struct CheckpointListJson {
+    /// Oldest first.
     checkpoints: Vec<CheckpointListing>,
 }
 
+/// One checkpoint.
 #[derive(Serialize)]
 struct CheckpointShowJson<'a> {
     checkpoint: &'a CheckpointDetails,

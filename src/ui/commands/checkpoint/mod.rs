@@ -71,6 +71,7 @@ pub struct CheckpointCreateArgs {
     paths: Vec<PathBuf>,
 }
 
+/// A checkpoint.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckpointJson<'a> {
@@ -80,10 +81,14 @@ struct CheckpointJson<'a> {
     trigger: CheckpointTrigger,
     created_at: Timestamp,
     git_commit: Option<&'a Oid>,
+    /// What `refs/axiom/captures/NAME` names.
     capture: &'a Oid,
+    /// Null where it has none: `checkpoints.tags`, and attached sessions.
     tag: Option<RefName>,
     tag_id: Option<&'a Oid>,
+    /// Bytes that it added.
     size: Option<u64>,
+    /// Where only known paths were looked at.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "change_json::only")]
     only: Option<KnownPathsCount>,
 }
@@ -99,12 +104,14 @@ impl<'a> CheckpointJson<'a> {
     }
 }
 
+/// The checkpoint that was made, and what it does not hold.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckpointCreateJson<'a> {
     checkpoint: CheckpointJson<'a>,
+    /// What is not held, by the path of the worktree.
     coverage: &'a BTreeMap<String, CaptureCoverage>,
-    /// Local refs that are not held.
+    /// Local refs that name what is not here, or that cannot be read.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     refs_not_held: &'a [RefName],
     /// Why everything was looked at although only some paths were named.

@@ -52,9 +52,11 @@ pub struct CheckpointCleanupArgs {
     consent: ConsentArgs,
 }
 
+/// The checkpoints that were deleted.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckpointRemoveJson<'a> {
+    /// Names of checkpoints.
     deleted: &'a [CheckpointName],
     dry_run: bool,
     undo: Option<String>,

@@ -48,11 +48,13 @@ pub struct CheckpointDiffArgs {
     name_only: bool,
 }
 
+/// Whether checkpoints are whole; with `error` where something is not.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckpointVerifyJson {
     #[serde(flatten)]
     found: CheckpointVerifyReport,
+    /// With `--repair`: what was put right.
     repaired: Vec<CheckpointRepair>,
     whole: bool,
 }

@@ -1,7 +1,5 @@
 //! `git axiom config edit`.
 
-use std::path::Path;
-
 use clap::Args;
 use serde::Serialize;
 
@@ -25,10 +23,14 @@ pub struct ConfigEditArgs {
     into: ConfigLayerArgs,
 }
 
+/// The file that was edited.
 #[derive(Serialize)]
-struct ConfigEditJson<'a> {
+struct ConfigEditJson {
+    /// `user`, `repo` or `local`: which layer was edited.
     layer: &'static str,
-    path: &'a Path,
+    /// Its file.
+    path: String,
+    /// Whether anything was written.
     changed: bool,
 }
 
@@ -39,7 +41,7 @@ pub fn run(args: &ConfigEditArgs, global: &GlobalArgs, screen: &mut Screen) -> R
     let draft = ConfigDraft::begin(repo.as_ref(), layer)?;
     match until_it_can_be_used(&draft, global, screen).and_then(|()| draft.save()) {
         Ok(changed) => {
-            let answer = ConfigEditJson { layer: layer.word(), path: draft.file(), changed };
+            let answer = ConfigEditJson { layer: layer.word(), path: draft.file().display().to_string(), changed };
             let done = if changed { "Changed" } else { "Not changed:" };
             screen.answer(&answer, || format!("{done} {}\n", draft.file().display()))?;
             if changed && layer == WritableLayer::Project {

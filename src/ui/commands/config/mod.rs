@@ -94,15 +94,18 @@ pub struct ConfigShowArgs {
     changed: bool,
 }
 
+/// The settings that count.
 #[derive(Serialize)]
 struct ConfigJson<'a> {
     settings: Vec<ConfigSettingJson<'a>>,
 }
 
+/// A setting.
 #[derive(Serialize)]
 struct ConfigSettingJson<'a> {
     key: &'a str,
     value: &'a serde_json::Value,
+    /// The layer that it is from.
     source: String,
 }
 
@@ -133,6 +136,15 @@ fn here(global: &GlobalArgs) -> Result<Repository> {
     Ok(repo)
 }
 
+/// That the configuration can be used; otherwise there is an error.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ConfigCheckJson {
+    /// How many keys are not at their defaults.
+    not_default: usize,
+    valid: bool,
+}
+
 /// At a terminal, asks what becomes of a file that cannot be read.
 fn check(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let repo = here(global)?;
@@ -152,7 +164,7 @@ fn check(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     SessionPrograms::configured(&loaded.config)?;
     PanelKeyBindings::configured(&loaded.config.panel.keys)?;
     let count = loaded.settings.iter().filter(|(_, setting)| setting.source != ConfigSource::Default).count();
-    screen.answer(&serde_json::json!({ "valid": true, "notDefault": count }), || {
+    screen.answer(&ConfigCheckJson { not_default: count, valid: true }, || {
         let are = words::verb(count, "is not at its default", "are not at their defaults");
         format!("The configuration is valid; {count} of {} keys {are}.\n", KEYS.len())
     })?;

@@ -59,15 +59,19 @@ struct ConfigFileArgs {
     repo: bool,
 }
 
+/// The file that was put back or emptied.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ConfigResetJson<'a> {
+struct ConfigResetJson {
+    /// `user` or `repo`: whose file it is.
     layer: &'static str,
-    path: &'a Path,
+    /// The file.
+    path: String,
+    /// Whether its content is another one now, or would be.
     changed: bool,
     dry_run: bool,
-    /// Where the old content is.
-    kept: Option<&'a Path>,
+    /// Where its old content is; null where there was none.
+    kept: Option<String>,
 }
 
 /// Puts the backup in place of a file.
@@ -96,13 +100,13 @@ fn replace(
     let kept = if consent.dry_run { None } else { plan.carry_out()? };
     let answer = ConfigResetJson {
         layer: layer.word(),
-        path: plan.path(),
+        path: plan.path().display().to_string(),
         changed: plan.is_change(),
         dry_run: consent.dry_run,
-        kept: kept.as_deref(),
+        kept: kept.as_ref().map(|kept| kept.display().to_string()),
     };
     screen.answer(&answer, || match (answer.changed, consent.dry_run) {
-        (false, _) => format!("{} is like that already.\n", plan.path().display()),
+        (false, _) => format!("{} is like that already.\n", answer.path),
         (true, true) => format!("{}\nNothing was changed.\n", would(&plan, from)),
         (true, false) => done(&plan, kept.as_deref(), from),
     })?;

@@ -18,50 +18,72 @@ use axiom_model::queries::gate_line::OpenGateJson;
 use axiom_safety::context::handle::Context;
 use axiom_safety::settings::trust;
 
+/// A gate, and what helps to decide.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct GateShowJson<'a> {
     gate: OpenGateJson,
+    /// Those of its task, newest first.
     commits: Vec<DiffCommitJson<'a>>,
+    /// Those that its task changed.
     files: Vec<DiffFileJson<'a>>,
     not_shown: Vec<NotShownFileJson<'a>>,
+    /// Changed files that look like secrets.
     secrets: Vec<&'a RepoPath>,
+    /// Guarded files that the merge would change.
     guarded: &'a [RepoPath],
+    /// Of a merge that conflicts now: both sides.
     conflict: Option<GateConflictJson<'a>>,
+    /// Whether the task's verify steps have passed, where there were some.
     verified: Option<bool>,
+    /// As in `task show`.
     verification: &'a [LoggedVerifyStep<'a>],
+    /// Hooks and commands that were run on the result of the merge.
     steps: Vec<GateStepJson<'a>>,
 }
 
 /// Both sides of a merge that conflicts.
 #[derive(Serialize)]
 struct GateConflictJson<'a> {
+    /// Those in conflict.
     files: &'a [RepoPath],
+    /// The task.
     ours: GateConflictSideJson<'a>,
+    /// The target since the task's branch began.
     theirs: GateConflictSideJson<'a>,
 }
 
+/// One side of it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct GateConflictSideJson<'a> {
     branch: &'a RefName,
+    /// The commit of the branch.
     commit: &'a Oid,
+    /// The tasks whose commits changed the files.
     task_ids: &'a BTreeSet<String>,
+    /// Those that changed the files, newest first, at most 20.
     commits: Vec<GateConflictCommitJson<'a>>,
 }
 
+/// A commit that changed files in conflict.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct GateConflictCommitJson<'a> {
     id: &'a Oid,
     subject: &'a str,
+    /// The tasks that it names.
     task_ids: &'a [String],
+    /// Those in conflict that it changed.
     files: &'a [RepoPath],
 }
 
+/// A hook or command that was run on the result of a merge.
 #[derive(Serialize)]
 struct GateStepJson<'a> {
+    /// The command, or the file of a hook.
     command: &'a str,
+    /// Why it did not pass.
     failure: Option<&'a str>,
 }
 

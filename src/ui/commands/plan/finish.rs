@@ -27,11 +27,14 @@ pub struct PlanFinishArgs {
     yes: bool,
 }
 
+/// The tasks that a plan becomes.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PlanFinishJson<'a> {
     dry_run: bool,
+    /// Those that are made.
     tasks: Vec<PlannedTaskJson<'a>>,
+    /// Those that were made.
     task_ids: &'a [TaskId],
     operation: Option<&'a OperationId>,
     undo: Option<String>,

@@ -39,13 +39,16 @@ pub struct PlanRecoverArgs {
     keep: bool,
 }
 
+/// The plan, and what became of what was cut off.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PlanRecoverJson<'a> {
     #[serde(flatten)]
     plan: &'a PlanJson<'a>,
+    /// Null: nothing was cut off.
     choice: Option<PlanRecoveryChoice>,
     reason: Option<&'a str>,
+    /// Tasks that were kept, and are made.
     task_ids: &'a [TaskId],
     undo: Option<String>,
 }

@@ -17,19 +17,21 @@ use axiom_model::queries::plan_check;
 use axiom_model::work::tasks::task::Task;
 use axiom_safety::context::handle::Context;
 
-/// The answer of most verbs on a plan.
+/// The plan as it is now. `plan validate` prints it with `error` where something is wrong.
 #[derive(Debug, Serialize)]
 pub struct PlanJson<'a> {
     #[serde(flatten)]
     state: PlanningStateJson<'a>,
+    /// What follows; null: the plan has ended.
     next: Option<PlanNextJson>,
     #[serde(skip)]
     plan: &'a GoalPlan,
 }
 
-/// What is next.
+/// What follows in a plan.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlanNextJson {
+    /// What the command does.
     what: &'static str,
     command: String,
 }

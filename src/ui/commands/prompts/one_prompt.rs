@@ -17,10 +17,12 @@ use axiom_safety::attach::prompts::Prompt;
 use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::history::work_diff::TaskDiff;
 
+/// A prompt, and what it changed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OnePromptJson<'a> {
     prompt: &'a Prompt,
+    /// Newest first.
     commits: Vec<DiffCommitJson<'a>>,
     changed: Vec<DiffFileJson<'a>>,
 }

@@ -8,8 +8,10 @@ use axiom_agents::recover::all_repositories;
 use axiom_agents::recover::all_repositories::{RepositoryRecoveryLine, RepositoryRecoveryState, RestartDeadSessions};
 use axiom_base::error::{Exit, Result};
 
+/// How your repositories stand.
 #[derive(Serialize)]
 struct RecoverAllJson {
+    /// Those in which you called `init` or `run`, and that are there.
     repositories: Vec<RepositoryRecoveryLine>,
 }
 

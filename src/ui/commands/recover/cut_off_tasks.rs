@@ -66,17 +66,21 @@ pub struct RecoverAbandonArgs {
     dry_run: bool,
 }
 
+/// The file that was written: it has the keys of `recover inspect`, with `schema` and `verb`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RecoverExportJson {
+    /// The file.
     path: String,
     task_count: usize,
 }
 
+/// The tasks that are given up.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RecoverAbandonJson<'a> {
     dry_run: bool,
+    /// Those that are archived now, or would be.
     task_ids: &'a [TaskId],
 }
 

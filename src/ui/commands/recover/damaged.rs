@@ -16,6 +16,7 @@ use axiom_safety::checkpoint::HealDepth;
 use axiom_safety::upkeep::log_recovery;
 use axiom_safety::upkeep::log_recovery::{RebuildChoice, RebuildSource, SnapshotReport, StoreInspection};
 
+/// Where the state does not load: what is damaged. With `error`, unless it was asked at a terminal.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DamagedStateJson<'a> {
@@ -24,13 +25,17 @@ struct DamagedStateJson<'a> {
     damage: &'a StoreInspection,
 }
 
+/// What the state began anew from.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LogRebuildJson<'a> {
     recovered: bool,
+    /// What the state begins anew from.
     source: String,
     task_count: usize,
+    /// Those that were taken up again.
     checkpoints: Vec<CheckpointNameJson<'a>>,
+    /// Where the damaged files are.
     kept: Option<String>,
 }
 

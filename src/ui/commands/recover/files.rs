@@ -17,12 +17,15 @@ use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspaces;
 use axiom_safety::rollback;
 
+/// The files of a workspace that its newest capture holds otherwise.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RecoverFilesJson {
+    /// Whether `files` came back; else they are those that are not as in the capture.
     recovered: bool,
     #[serde(flatten)]
     lost: LostFiles,
+    /// The operation, whose undo brings back what was there.
     undo: Option<OperationId>,
 }
 

@@ -130,10 +130,13 @@ impl RecoverArgs {
     }
 }
 
+/// What a crash left, and what became of it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RecoverJson {
+    /// Whether it was: with `--yes`, or by a choice.
     recovered: bool,
+    /// What became of tasks that a crash cut off, and of the others in their groups.
     done: Vec<RecoveredTask>,
     #[serde(flatten)]
     view: RecoverySurvey,

@@ -63,6 +63,8 @@ impl RollbackTaskArgs {
     }
 }
 
+/// What a rollback of a task changed, or would change; with `error` in conflict: then nothing is done. Of refs, branches that are
+/// deleted are told.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RollbackTaskJson<'a> {
@@ -71,8 +73,11 @@ struct RollbackTaskJson<'a> {
     dry_run: bool,
     safety: Option<String>,
     undo: Option<String>,
+    /// As in `rollback`.
     moved_aside: Vec<String>,
+    /// As in `rollback`.
     gate_ids: Vec<GateId>,
+    /// The worktree to settle the conflict in.
     resolve_in: Option<String>,
 }
 

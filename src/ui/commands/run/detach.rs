@@ -7,12 +7,16 @@ use axiom_agents::supervise::detach;
 use axiom_base::error::{Exit, Result};
 use axiom_safety::context::handle::Context;
 
+/// The session in the background.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RunDetachJson {
+    /// The supervisor.
     pid: u32,
     session_id: String,
+    /// The file with what it prints.
     log: String,
+    /// Whether it has ended already.
     ended: bool,
 }
 

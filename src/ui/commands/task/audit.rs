@@ -25,20 +25,26 @@ pub struct TaskAuditArgs {
     id: String,
 }
 
+/// What happened to a task.
 #[derive(Serialize)]
 struct TaskAuditJson<'a> {
+    /// The task.
     id: &'a TaskId,
+    /// Oldest first.
     entries: Vec<TaskAuditEntryJson<'a>>,
 }
 
+/// Something that happened to a task.
 #[derive(Serialize)]
 struct TaskAuditEntryJson<'a> {
+    /// The number of the event.
     seq: u64,
     at: Timestamp,
     by: String,
     operation: &'a str,
     event: &'a str,
     text: &'a str,
+    /// What an attempt at the task did.
     attempt: Option<&'a AttemptRecord>,
 }
 

@@ -59,8 +59,10 @@ pub struct TaskEditArgs {
     editor: bool,
 }
 
+/// What was changed of a task.
 #[derive(Serialize)]
 struct TaskEditJson<'a> {
+    /// The task.
     id: &'a TaskId,
     #[serde(serialize_with = "change_json::fields")]
     changes: &'a [TaskFieldChange],

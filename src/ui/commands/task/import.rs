@@ -31,9 +31,11 @@ pub struct TaskImportArgs {
     file: PathBuf,
 }
 
+/// The tasks that were made. The file has a line for each, with the keys of a task and `body`; only `title` is needed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TaskImportJson<'a> {
+    /// In the order of the file.
     task_ids: &'a [TaskId],
 }
 

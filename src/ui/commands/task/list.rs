@@ -33,8 +33,10 @@ pub struct TaskListArgs {
     all: bool,
 }
 
+/// The tasks, groups and goals too.
 #[derive(Serialize)]
 struct TaskListJson<'a> {
+    /// Archived ones too, unless `--status` is given.
     tasks: Vec<TaskJson<'a>>,
 }
 

@@ -45,17 +45,22 @@ pub struct TaskShowArgs {
     id: String,
 }
 
+/// All that is known of a task.
 #[derive(Serialize)]
 struct TaskShowJson<'a> {
     #[serde(flatten)]
     task: TaskJson<'a>,
+    /// What the agent is told.
     body: Option<&'a str>,
-    branch: Option<&'a str>,
+    branch: Option<&'a RefName>,
     workspace: Option<&'a str>,
+    /// What agents reported of the work that is in its workspace or done.
     reports: Option<ReportedWork<'a>>,
+    /// Its verify steps, and those of its merge that were run or are left.
     verification: Vec<LoggedVerifyStep<'a>>,
     /// How the limits stand: its own, and else those that the newest session has for each task.
     used: Vec<BudgetUsageJson>,
+    /// The attempts before, where a crash or a human ended the last one, or a crash one before.
     #[serde(rename = "recoveryContext")]
     recovery_context: Option<RecoveryContext>,
 }
@@ -75,7 +80,7 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     let answer = TaskShowJson {
         task: TaskJson::of(&groups, task),
         body: body.as_deref(),
-        branch: branch.as_ref().map(|branch| branch.as_str()),
+        branch: branch.as_ref(),
         workspace: workspace.map(|workspace| workspace.path.as_str()),
         reports: state.reports(&id).map(ReportedWork::of),
         verification: verify_steps::of(&ctx, task),

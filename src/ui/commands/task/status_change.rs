@@ -57,9 +57,12 @@ pub struct TaskArchiveArgs {
     ids: Vec<String>,
 }
 
+/// Which tasks have another status now.
 #[derive(Serialize)]
 struct TaskStatusChangeJson<'a> {
+    /// Ids of tasks.
     changed: &'a [TaskId],
+    /// Ids of tasks.
     unchanged: Vec<&'a TaskId>,
 }
 

@@ -11,7 +11,7 @@ use axiom_model::queries::view::DisplayedTaskStatus;
 use axiom_model::work::money::budget::BudgetLimits;
 use axiom_model::work::tasks::task::{MergedTaskWork, Task, TaskKind, TaskStatus};
 
-/// A task as JSON. `import` accepts the same keys.
+/// A task. `task import` takes the same keys.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskJson<'a> {
@@ -19,18 +19,27 @@ pub struct TaskJson<'a> {
     title: &'a str,
     kind: TaskKind,
     status: TaskStatus,
+    /// The status that people see; of a group: pending, waiting (for what it comes after), starting (no further than 5%),
+    /// inProgress, interrupted, completed, blocked, failed or archived.
     shown: DisplayedTaskStatus,
+    /// Percent.
     progress: u8,
     parent: Option<&'a TaskId>,
     after: &'a [TaskId],
+    /// What of these has to be ready before it begins, in place of their merged work: `ID:NAME`.
     needs: Vec<String>,
+    /// Whether it begins once before that is ready.
     start_early: bool,
+    /// What it still waits for.
     waits_for: Vec<&'a TaskId>,
     persona: Option<&'a str>,
     verify: &'a [String],
+    /// Its own.
     limits: &'a BudgetLimits,
+    /// Why it is blocked or failed.
     reason: Option<&'a str>,
     merged: Option<&'a MergedTaskWork>,
+    /// The agent that works on it, or knew it last.
     agent_id: Option<&'a AgentId>,
     retry_count: u32,
     iterations: u32,

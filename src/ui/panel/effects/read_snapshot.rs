@@ -72,7 +72,7 @@ fn session(ctx: &Context, report: &StatusDocument) -> PanelSession {
         now: of.state,
         supervised: report.supervisor.alive,
         mode: ctx.state().restorable.mode,
-        target: of.metadata.target.as_deref().map(|name| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
+        target: of.metadata.target.as_ref().map(|name| name.short().to_owned()),
         budget: limits.map(|limits| limits.in_words()),
         tokens: of.tokens_used,
         cost: of.cost_usd,

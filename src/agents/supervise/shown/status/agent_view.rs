@@ -32,7 +32,7 @@ pub(super) fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -
         iteration: work.map_or(0, |work| work.iteration),
         max_iterations: state.record.session.as_ref().map(|session| session.max_iterations),
         workspace: workspace.map(|workspace| workspace.path.clone()),
-        branch: workspace.map(|workspace| workspace.branch.to_string()),
+        branch: workspace.map(|workspace| workspace.branch.clone()),
         progress: work.and_then(|work| progress_of(state, work)),
         phase: work.and_then(|work| work.phase.clone()),
         parts: work.map(|_| reports.map(TaskPartCounts::of_reports).unwrap_or_default()),

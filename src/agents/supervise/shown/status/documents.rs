@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use axiom_model::base::ids::TaskId;
+use axiom_model::base::names::RefName;
 use axiom_model::queries::gate_line::OpenGateJson;
 use axiom_model::queries::project::{LiveSessionStatus, ProjectStatus};
 use axiom_model::queries::task_standing::TaskPartCounts;
@@ -17,13 +18,13 @@ use axiom_model::work::tasks::task::TaskStatus;
 use axiom_safety::attach::attach_status::AttachStatus;
 use axiom_safety::context::conflict_notes::RevertConflictWorktree;
 
-/// The answer of `git axiom status`; its JSON keys are a contract.
+/// How all stands. With `--watch`, a document for each change.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusDocument {
     /// The session.
     pub session: SessionStatusJson,
-    /// A summary of the project.
+    /// The same in short: one task, one agent, one word.
     pub project: ProjectStatusJson,
     /// The supervisor.
     pub supervisor: SupervisorStatusJson,
@@ -32,11 +33,11 @@ pub struct StatusDocument {
     pub attended: bool,
     /// All agents that have ever worked, by id.
     pub agents: Vec<AgentStatusJson>,
-    /// The number of tasks by stored status.
+    /// The number of tasks by stored status; groups are not counted.
     pub tasks: TaskStatusCounts,
     /// Derived counts, in addition to the stored status.
     pub progress: TaskProgress,
-    /// Gates that wait for a human.
+    /// Gates that nobody has decided at.
     pub gates: Vec<OpenGateJson>,
     /// Gates that a human has decided, until that is carried out.
     pub decided: Vec<OpenGateJson>,
@@ -46,11 +47,11 @@ pub struct StatusDocument {
     pub stuck: Vec<StuckTaskJson>,
     /// What is being done now besides the programs of agents.
     pub doing: Vec<SupervisorActivity>,
-    /// What the session tries again later.
+    /// What the running session tries again by itself.
     pub delays: Vec<DelayedTaskJson>,
     /// Why the configuration does not count as it is written; `None` where it does, or where nobody has looked.
     pub configuration: Option<String>,
-    /// Conflicts of rollbacks that a user is resolving.
+    /// Conflicts of rollbacks that are being settled by hand.
     pub settling: Vec<RevertConflictWorktree>,
     /// Whether a recovery is needed.
     pub recovery: RecoveryNeedJson,
@@ -66,7 +67,7 @@ impl StatusDocument {
     }
 }
 
-/// The session's part of the answer.
+/// The session.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionStatusJson {
@@ -74,9 +75,9 @@ pub struct SessionStatusJson {
     pub id: Option<String>,
     /// Its present state.
     pub state: LiveSessionStatus,
-    /// semi-auto or autopilot.
+    /// `semi-auto`, `review` or `autopilot`.
     pub mode: &'static str,
-    /// How many tasks were cut short by a session that ended while it was paused.
+    /// How many tasks a session cut short that ended while it was paused: they go on with the next one.
     pub set_aside: usize,
     /// The last action, in words.
     pub last_action: Option<String>,
@@ -92,7 +93,7 @@ pub struct SessionStatusJson {
     pub tokens_used: Option<u64>,
     /// The same in US dollars.
     pub cost_usd: Option<f64>,
-    /// How long programs ran in it, in milliseconds.
+    /// How many milliseconds agents' programs ran in it: time in which several run counts once.
     pub time_used_ms: u64,
 }
 
@@ -104,9 +105,12 @@ pub struct ProjectStatusJson {
     pub current_task_id: Option<String>,
     /// The agent that works on it.
     pub current_agent_id: Option<String>,
-    /// The last action, in words.
+    /// In words: a claim, the end of an iteration, a failed verification, an error after which something is tried again, a gate,
+    /// a capture of changed files and so on.
     pub last_action: Option<String>,
-    /// Its status.
+    /// `active`: a session runs, or what it left when it crashed waits to be recovered; `paused`: a session is, or was when it
+    /// ended; `completed`: every task is merged; `failed`: without a session, nothing is ready and something is blocked or has
+    /// failed.
     pub status: ProjectStatus,
     /// The time of the last event.
     pub updated_at: Option<Timestamp>,
@@ -121,7 +125,8 @@ pub struct ProjectMetadataJson {
     /// The same as in the session.
     #[serde(flatten)]
     pub session: SessionMetadataJson,
-    /// How many files the iterations of the current or newest task changed.
+    /// How many files the iterations of the current task changed, or its newest capture has changed; without a current task,
+    /// those of the one of which something was recorded last.
     pub files_modified: u64,
     /// Whether its verification passed when it was last run.
     pub tests_passing: Option<bool>,
@@ -134,10 +139,10 @@ pub struct SessionMetadataJson {
     /// When it started.
     pub started_at: Option<Timestamp>,
     /// The branch that work is merged into.
-    pub target: Option<String>,
+    pub target: Option<RefName>,
     /// How many agents may work at the same time.
     pub slots: Option<u32>,
-    /// The checkpoint for a rollback of the session.
+    /// The name of the checkpoint for a rollback of the session.
     pub start_checkpoint: Option<String>,
     /// How many checkpoints there are.
     pub checkpoints: usize,
@@ -145,7 +150,7 @@ pub struct SessionMetadataJson {
     pub events: u64,
 }
 
-/// The supervisor's part of the answer.
+/// The process of the session.
 #[derive(Debug, Serialize)]
 pub struct SupervisorStatusJson {
     /// Whether it runs, which its lock shows for certain.
@@ -154,13 +159,13 @@ pub struct SupervisorStatusJson {
     pub pid: Option<u32>,
 }
 
-/// One agent.
+/// An agent of sessions.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentStatusJson {
     /// Its id.
     pub id: String,
-    /// idle, running, verifying, waiting, paused, held, stopping, ended, orphaned or dead.
+    /// `idle`, `running`, `verifying` (its program has ended, and a verify step of its task runs), `waiting`, `paused`, `held` (a human has its workspace open, and its processes stand still), `stopping`, `ended` (its program has ended, and no supervisor is there to take up what it did), `orphaned` (its keeper is gone, and its program still runs) or `dead` (its keeper is gone, and nobody works on the task until a session takes it up).
     pub state: &'static str,
     /// The task it works on.
     pub task_id: Option<String>,
@@ -173,7 +178,7 @@ pub struct AgentStatusJson {
     /// The workspace's path.
     pub workspace: Option<String>,
     /// The task's branch.
-    pub branch: Option<String>,
+    pub branch: Option<RefName>,
     /// Progress in percent, as the agent reports it.
     pub progress: Option<u8>,
     /// The phase that the agent reports.
@@ -186,7 +191,8 @@ pub struct AgentStatusJson {
     pub estimated_completion: Option<Timestamp>,
     /// Since when the task waits for a human.
     pub waiting_since: Option<Timestamp>,
-    /// Seconds since the claim.
+    /// Seconds since its task was claimed; where neither its program nor a supervisor runs, until it ended; of a dead one, the
+    /// least that it worked.
     pub duration: Option<u64>,
     /// When it was claimed.
     #[serde(skip)]
@@ -203,15 +209,15 @@ pub struct AgentStatusJson {
     /// The same in words, where there are some.
     #[serde(skip)]
     pub budget: Option<String>,
-    /// When it last did something: what is recorded of it, or what it printed.
+    /// What was recorded of it last, or when it printed something or its workspace was captured.
     pub last_activity: Option<Timestamp>,
-    /// What is being done for it now, where its program does not run.
+    /// What is being done for it while its program does not run, in words.
     pub doing: Option<String>,
     /// The last line that it printed.
     pub last_line: Option<String>,
-    /// How many lines the newest capture of its workspace adds to where the branch was started.
+    /// Lines that the newest capture of its workspace adds to where the branch was started.
     pub insertions: Option<u64>,
-    /// How many it removes.
+    /// Lines that it removes.
     pub deletions: Option<u64>,
 }
 
@@ -259,13 +265,13 @@ pub struct MergeQueueJson {
 pub struct StuckTaskJson {
     /// The task.
     pub task_id: TaskId,
-    /// failed or blocked.
+    /// Failed or blocked.
     pub status: TaskStatus,
     /// Why.
     pub reason: Option<String>,
 }
 
-/// A task for which a step failed and is tried again later.
+/// A task for which a step failed; see ERRORS.md.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DelayedTaskJson {

@@ -31,7 +31,7 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
     let (tasks, progress) = count_tasks(state);
     let metadata = SessionMetadataJson {
         started_at: session.map(|session| session.started_at),
-        target: session.map(|session| session.target.to_string()),
+        target: session.map(|session| session.target.clone()),
         slots: session.map(|session| session.slots),
         start_checkpoint: session.and_then(|session| session.start_checkpoint.as_ref()).map(ToString::to_string),
         checkpoints: state.record.checkpoints.len(),

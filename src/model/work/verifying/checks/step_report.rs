@@ -11,7 +11,7 @@ const LONGEST_LINE: usize = 8 * 1024;
 /// The longest text, in characters.
 const LONGEST: usize = 300;
 
-/// One line: how far the step is, and how good what it looks at is.
+/// How far a step said that it is, and how good what it looks at is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifyStepReport {
