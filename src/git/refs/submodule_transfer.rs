@@ -14,15 +14,12 @@ use crate::repo::worktrees::Worktree;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
-use axiom_model::base::own_names::{BROUGHT, BROUGHT_CAPTURES, SUPERPROJECT_CAPTURES};
+use axiom_model::base::own_names::{BROUGHT, BROUGHT_CAPTURES, REFS, SUPERPROJECT_CAPTURES};
 
 /// Nothing but what is asked for is brought, and nothing is deleted: `fetch.prune` means remote-tracking refs, and with refs named as
 /// ours are it would delete captures.
 const OUR_FETCH: [&str; 7] =
     ["--quiet", "--no-tags", "--no-prune", "--no-prune-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"];
-
-/// A submodule's `core.worktree` may name a folder that was deleted, which git does not read from; and our refs may be hidden from fetches.
-const OUR_UPLOAD_PACK: &str = "GIT_WORK_TREE=. git -c uploadpack.hideRefs='!refs/axiom' upload-pack";
 
 impl Worktrees<'_> {
     /// Where the repository of a submodule at `path` of a worktree is kept, or would be made: below `modules`, under the name that
@@ -121,7 +118,9 @@ impl Refs<'_> {
     fn fetch_from(&self, from: &Repository) -> Git<'_> {
         let git = self.repo.git().config("protocol.file.allow=always").config("transfer.fsckObjects=false");
         let git = git.config("fetch.fsckObjects=false").arg("fetch").args(OUR_FETCH);
-        git.arg(format!("--upload-pack={OUR_UPLOAD_PACK}")).arg(from.common_dir())
+        // Its `core.worktree` may name a folder that was deleted, which git does not read from; and our refs may be hidden from fetches.
+        let serve = format!("GIT_WORK_TREE=. git -c uploadpack.hideRefs='!{REFS}' upload-pack");
+        git.arg(format!("--upload-pack={serve}")).arg(from.common_dir())
     }
 
     /// Whether a ref reaches a commit, so that it stays.
