@@ -16,7 +16,7 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_base::files::LockAttempt;
 use axiom_model::base::ids::{AgentId, TaskId};
 use axiom_model::state::event::{Event, EventAuthor};
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::sessions::session::SupervisorRequest;
 use axiom_process::os::bell::LONGEST;
 use axiom_safety::beside_log::supervisor_requests;

@@ -60,7 +60,7 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::{Cli, GlobalArgs, Verb};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_safety::context::Repository;
 use axiom_safety::context::configure::ConfigMessages;
 use axiom_safety::context::handle::Context;

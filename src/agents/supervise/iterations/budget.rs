@@ -11,7 +11,7 @@ use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::AgentId;
 use axiom_model::work::agent::AgentWork;
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::money::budget::BudgetResource;
 use axiom_process::keeper::spec::KeeperRecord;
 

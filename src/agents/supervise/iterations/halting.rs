@@ -8,7 +8,7 @@ use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::forms::plural::count_of;
 use axiom_model::base::ids::{AgentId, TaskId, Token};
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::tasks::task::TaskStatus;
 use axiom_process::client::control;
 use axiom_process::keeper::spec::{KeeperRecord, KeeperState};
