@@ -31,7 +31,7 @@ use git_axiom::git::{
     WorktreeCapture, WorktreeRestore,
 };
 use git_axiom::model::base::text::ValueChange;
-use git_axiom::model::journal::journaled::HeadState;
+use git_axiom::model::journal::journaled_changes::HeadState;
 
 /// How many states are tried when nothing else is asked.
 const STATES: u64 = 500;

@@ -4,7 +4,7 @@ use axiom_base::error::{Result, some_of};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::checkpoint::local_refs::StashEntry;
-use axiom_model::journal::journaled::StashChange;
+use axiom_model::journal::journaled_changes::StashChange;
 use axiom_safety::context::handle::Context;
 
 /// How many entries a reason names.

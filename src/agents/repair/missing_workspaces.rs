@@ -12,7 +12,7 @@ use axiom_git::{ExpectedRefValue, RefEdit};
 use axiom_model::base::ids::{OperationId, TaskId};
 use axiom_model::base::names::Oid;
 use axiom_model::recovery::decide::{MayBeginAnew, WorkPlace};
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::agent::Workspace;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_safety::checkpoint::live::live_ref;

@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::names::{Oid, RefName, RepoPath};
-use axiom_model::work::signals::reports::ChangedLineCounts;
+use axiom_model::work::signals::report_parts::ChangedLineCounts;
 
 use crate::base::tree_change::{FileId, TreeChange, parse_raw};
 use crate::history::patch::numstat;

@@ -18,7 +18,7 @@ use crate::repo::handles::Refs;
 use crate::repo::program::GitOutput;
 use crate::repo::repository::RefFormat;
 use crate::repo::worktrees::Worktree;
-use axiom_model::journal::journaled::HeadState;
+use axiom_model::journal::journaled_changes::HeadState;
 
 /// The value that a ref must have for a change to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]

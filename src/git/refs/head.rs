@@ -5,7 +5,7 @@ use crate::repo::locked_ref::{LockedRef, RefLockFiles, lock};
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::names::{Oid, RefName};
-use axiom_model::journal::journaled::HeadState;
+use axiom_model::journal::journaled_changes::HeadState;
 use std::path::Path;
 
 use crate::base::head::Head;

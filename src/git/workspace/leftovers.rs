@@ -20,7 +20,7 @@ use crate::repo::handles::Workspaces;
 use crate::repo::worktrees::Worktree;
 use crate::workspace::begun_merge::{CompletionClaim, InProgressMerge};
 use axiom_model::checkpoint::coverage::CaptureCoverage;
-use axiom_model::journal::journaled::HeadState;
+use axiom_model::journal::journaled_changes::HeadState;
 
 /// How often a commit is made again if a `git gc` removes its objects.
 const TRIES: usize = 3;

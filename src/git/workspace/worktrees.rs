@@ -13,7 +13,7 @@ use crate::repo::handles::Workspaces;
 use crate::repo::ownership::WorktreeOwner;
 use crate::repo::program::joined;
 use crate::repo::worktrees::{Worktree, WorktreeEntry};
-use axiom_model::journal::journaled::HeadState;
+use axiom_model::journal::journaled_changes::HeadState;
 
 /// The lock reason that git writes while it makes a worktree: a killed `worktree add` leaves it.
 pub(crate) const HALF_MADE: &str = "initializing";

@@ -15,7 +15,8 @@ use crate::base::ids::{AgentId, OperationId, TaskId};
 use crate::base::ref_change::ChangeDirection;
 use crate::checkpoint::record::CheckpointRecord;
 use crate::journal::journaled::OperationKind;
-use crate::state::event::{Event, EventEnvelope, OperationEnd};
+use crate::state::event::{Event, OperationEnd};
+use crate::state::event_envelope::EventEnvelope;
 use crate::verbs;
 use crate::work::sessions::session::SessionState;
 

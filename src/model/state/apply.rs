@@ -13,11 +13,12 @@ mod tasks;
 mod work;
 
 use super::current_state::State;
-use super::event::{Event, EventEnvelope};
+use super::event::Event;
+use super::event_envelope::EventEnvelope;
 use crate::base::ids::{AgentId, Token};
 use crate::planning::gates;
 use crate::state::settle::OperationSettlement;
-use crate::work::signals::reports::TaskCaptureRecord;
+use crate::work::signals::report_parts::TaskCaptureRecord;
 use crate::work::signals::signal::AgentSignal;
 use crate::work::tasks::task::TaskStatus;
 use axiom_base::error::{Code, Error, Result};

@@ -4,20 +4,19 @@
 //! Changes that must happen together are one event. An event does not repeat fields of its envelope. Large and rare contents
 //! are boxed, because a replay moves each event several times.
 
-use std::fmt;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::current_state::State;
 use super::repository_location::RepositoryRelocation;
-use crate::base::ids::{AgentId, CheckpointName, GateId, OperationId, RequestId, SessionId, TaskId, Token};
+use crate::base::ids::{AgentId, CheckpointName, GateId, RequestId, SessionId, TaskId, Token};
 use crate::base::names::{Oid, RefName};
 use crate::base::ref_change::RefChange;
 use crate::base::text::ValueChange;
 use crate::checkpoint::purge::PurgeLeftover;
 use crate::checkpoint::record::CheckpointRecord;
-use crate::journal::journaled::{JournaledOperation, TrashChange};
+use crate::journal::journaled::JournaledOperation;
+use crate::journal::journaled_changes::TrashChange;
 use crate::planning::step::PlanStep;
 use crate::recovery::decide::CrashDecision;
 use crate::work::agent::Workspace;
@@ -28,67 +27,11 @@ use crate::work::hooks::hook_run::HookRun;
 use crate::work::iteration::IterationReport;
 use crate::work::restorable::restorable_changes::RestorableChanges;
 use crate::work::sessions::session::{Session, SessionMode, SessionState, SupervisorRequest};
-use crate::work::signals::reports::ChangedLineCounts;
+use crate::work::signals::report_parts::ChangedLineCounts;
 use crate::work::signals::signal::AgentSignal;
 use crate::work::tasks::learnings::LearningId;
 use crate::work::tasks::task::{Task, TaskChangeSet, TaskStatus};
 use crate::work::verifying::verification::{MergeVerification, ProgramUsage, VerifyStepResult};
-
-/// An event with its place, time, transaction and author.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EventEnvelope {
-    /// Its number, from 1. Only an adopted state may leave a gap.
-    pub seq: u64,
-    /// When it was appended.
-    pub at: Timestamp,
-    /// The transaction it belongs to.
-    pub txn: OperationId,
-    /// Who did it.
-    pub by: EventAuthor,
-    /// What happened.
-    pub event: Event,
-}
-
-impl EventEnvelope {
-    /// When it happened, for whoever shows it: what happened while nobody was there to record it is older than its place in the log.
-    pub fn happened_at(&self) -> Timestamp {
-        let known = if let Event::Signalled { said_at, .. } = &self.event {
-            *said_at
-        } else if let Event::IterationEnded { report, .. } = &self.event {
-            report.ended_at
-        } else if let Event::HookRan { run } = &self.event {
-            run.at
-        } else {
-            None
-        };
-        known.map_or(self.at, |at| at.min(self.at))
-    }
-}
-
-/// Who did something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum EventAuthor {
-    /// A human, or a human's script, by a verb.
-    User,
-    /// The supervisor process.
-    Supervisor,
-    /// An agent, by a verb.
-    Agent(AgentId),
-    /// The verb `recover`.
-    Recovery,
-}
-
-impl fmt::Display for EventAuthor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::User => f.pad("user"),
-            Self::Supervisor => f.pad("supervisor"),
-            Self::Agent(agent) => f.pad(agent.as_str()),
-            Self::Recovery => f.pad("recovery"),
-        }
-    }
-}
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -19,7 +19,8 @@ use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_base::files::FolderToSync;
-use axiom_model::work::signals::signal::{AgentSignal, markers};
+use axiom_model::work::signals::markers::markers;
+use axiom_model::work::signals::signal::AgentSignal;
 
 /// How often the keeper checks everything where it cannot wait for events.
 const TICK: Duration = Duration::from_millis(20);

@@ -16,7 +16,8 @@ use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::{CAPTURES, TAGS, capture_ref, checkpoint_tag};
 use axiom_model::checkpoint::marks::CheckpointMarks;
 use axiom_model::checkpoint::record::CheckpointRecord;
-use axiom_model::state::event::{Event, EventAuthor};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::EventAuthor;
 
 /// The number of notes from which on a second thread is worth its start.
 const MANY: usize = 256;

@@ -19,7 +19,8 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_base::files::{FileLock, LockAttempt};
 use axiom_git::{Repository, WorktreeOwner};
-use axiom_model::state::event::{Event, EventAuthor};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::state::repository_location::{
     self, RecordedLocationState, RelocationCause, RepositoryLocation, RepositoryProvenance, RepositoryRelocation,
 };

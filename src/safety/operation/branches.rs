@@ -8,7 +8,8 @@ use crate::folders::workspace_folder;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::Head;
 use axiom_model::base::names::RefName;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::HeadState;
 
 /// Checks that no worktree outside of the operation uses a branch that moves: the worktree would seem to have staged changes
 /// that revert the new commits; or a rebase or bisect there could not end properly.

@@ -3,7 +3,7 @@
 use axiom_base::error::Result;
 use axiom_git::{CaptureExtras, Repository, TreeChange, Worktree, WorktreeCapture};
 use axiom_model::base::names::Oid;
-use axiom_model::journal::journaled::WorktreeChange;
+use axiom_model::journal::journaled_changes::WorktreeChange;
 
 use super::steps::{capture_with, extras_of};
 

@@ -8,7 +8,8 @@ use axiom_base::error::Result;
 use axiom_git::{CaptureExtras, Repository, TreeChange};
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::base::ref_change::RefChange;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{HeadState, WorktreeChange};
 
 /// The paths of one worktree, ordered.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -16,9 +16,8 @@ use axiom_model::base::ids::OperationId;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{
-    BranchAdvance, JournaledOperation, StashChange, TrashChange, WorkspaceChange, WorktreeChange,
-};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{BranchAdvance, StashChange, TrashChange, WorkspaceChange, WorktreeChange};
 
 use super::asides::{in_trash, put_back, take_away};
 use super::recorded_head::is_at;

@@ -18,7 +18,8 @@ use axiom_git::{
 use axiom_model::base::ids::OperationId;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::own_names::SUPERPROJECT_KEPT;
-use axiom_model::journal::journaled::{JournaledOperation, SubmoduleChange, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{SubmoduleChange, WorktreeChange};
 
 /// The tree `then`, in which the present submodules keep the commits that they have checked out now, but for those that go `back`
 /// themselves; and the paths of those for which `then` has another commit, or nothing: their folder stays. One that is not there is, for

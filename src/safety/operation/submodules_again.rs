@@ -17,7 +17,7 @@ use axiom_model::base::own_names::SUPERPROJECT_KEPT;
 use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::submodules::HeldSubmodule;
-use axiom_model::journal::journaled::{HeadState, SubmoduleChange, WorkspaceChange, WorktreeChange};
+use axiom_model::journal::journaled_changes::{HeadState, SubmoduleChange, WorkspaceChange, WorktreeChange};
 
 /// Makes the submodules of a workspace again. One of which the main worktree's repository has no capture is left out. Safe to repeat.
 pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &OperationId) -> Result<()> {

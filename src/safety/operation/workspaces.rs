@@ -14,7 +14,7 @@ use axiom_git::{
 use axiom_model::base::ids::OperationId;
 use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{HeadState, WorkspaceChange};
+use axiom_model::journal::journaled_changes::{HeadState, WorkspaceChange};
 
 /// Brings a workspace back: from the trash where all of it is still there, otherwise recreated from its capture.
 pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &OperationId) -> Result<()> {

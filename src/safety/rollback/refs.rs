@@ -13,7 +13,8 @@ use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::branch_config::{ReturningBranchConfig, coming};
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::local_refs::{LocalRefChanges, StashEntry};
-use axiom_model::journal::journaled::{JournaledOperation, StashChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::StashChange;
 
 use super::preview::RollbackPreview;
 

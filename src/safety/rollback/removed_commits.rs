@@ -11,7 +11,8 @@ use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::BRANCHES;
 use axiom_model::base::ref_change::RefChange;
 use axiom_model::checkpoint::document::CheckpointDocument;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::HeadState;
 
 /// How many commits are listed at most.
 const COMMITS: usize = 1000;

@@ -6,7 +6,8 @@ use crate::context::handle::Context;
 use crate::operation::{capture_with, extras_of};
 use axiom_base::error::Result;
 use axiom_git::Repository;
-use axiom_model::journal::journaled::{JournaledOperation, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::WorktreeChange;
 
 /// Where an operation replaces or removes files of which no capture has the bytes or the permissions, captures them together
 /// with the worktree's present state; the reversal and the undo restore from that capture. The operation's ref keeps it

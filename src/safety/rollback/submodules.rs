@@ -21,7 +21,8 @@ use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::submodules::{HeldSubmodule, SubmoduleState};
-use axiom_model::journal::journaled::{HeadState, JournaledOperation, SubmoduleChange, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{HeadState, SubmoduleChange, WorktreeChange};
 
 /// How many commits that leave a branch are listed at most.
 const COMMITS: usize = 1000;

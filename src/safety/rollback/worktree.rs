@@ -19,7 +19,8 @@ use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::base::path_set::PathSet;
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::coverage::CaptureCoverage;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{HeadState, WorktreeChange};
 use axiom_model::queries::known_paths::together;
 
 use super::not_restored::{excluded_now, not_read, not_restored, other_kind_now};

@@ -11,7 +11,7 @@ use axiom_base::error::{Error, Result};
 use axiom_git::{GitOperation, Head, Repository, TreeChange, Worktree, WorktreeCapture};
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{HeadState, WorktreeChange};
+use axiom_model::journal::journaled_changes::{HeadState, WorktreeChange};
 use axiom_model::operation::operation_record::OperationRecord;
 
 use super::changed;

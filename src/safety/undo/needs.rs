@@ -14,7 +14,7 @@ use axiom_model::base::ids::OperationId;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::KEPT;
 use axiom_model::base::ref_change::ChangeDirection;
-use axiom_model::journal::journaled::HeadState;
+use axiom_model::journal::journaled_changes::HeadState;
 use axiom_model::operation::operation_record::OperationRecord;
 
 /// Checks that all objects that an undo and its redo need exist, with everything that they reach.

@@ -17,7 +17,8 @@ use axiom_git::{CaptureExtras, TreeChange};
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{JournaledOperation, TrashChange, WorkspaceChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{TrashChange, WorkspaceChange};
 use axiom_model::operation::change_json::WorkspaceFate;
 
 /// What an undo changes.

@@ -18,7 +18,7 @@ use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::path_set::PathSet;
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::coverage::CaptureCoverage;
-use axiom_model::journal::journaled::WorktreeChange;
+use axiom_model::journal::journaled_changes::WorktreeChange;
 
 /// A worktree's change, based on its present contents: the paths that the transaction changed go back, all others stay.
 pub(crate) fn rebased(

@@ -10,7 +10,7 @@ use crate::operation::submodules::{is_checked_out, opened};
 use crate::rollback::submodules::{NOT_CAPTURED, present_at};
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::names::{Oid, RefName, RepoPath};
-use axiom_model::journal::journaled::SubmoduleChange;
+use axiom_model::journal::journaled_changes::SubmoduleChange;
 use axiom_model::operation::operation_record::OperationRecord;
 
 /// Bases the changes on the present contents. Leaves out, and names, those whose repository was removed since, and those that cannot be

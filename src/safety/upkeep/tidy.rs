@@ -22,7 +22,7 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::base::own_names::SCRATCH;
 use axiom_model::queries::old_logs::{AgentLogNeed, need};
 use axiom_model::queries::task_checks::TaskCheckSubject;
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::agent::Agent;
 use axiom_process::client::leftovers;
 use axiom_store::layout::TRUSTED;

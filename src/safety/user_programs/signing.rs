@@ -9,7 +9,7 @@ use crate::context::handle::Context;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files::OwnFolder;
 use axiom_git::{PendingSignature, Repository};
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_process::client::step::{self, StepEnd, StepProcessSpec};
 
 /// How long a signature may take where a human may be asked for a passphrase.

@@ -7,7 +7,8 @@ use crate::cli::screen::Screen;
 use axiom_agents::keeper;
 use axiom_base::error::{Exit, Result};
 use axiom_model::agent::adapter::ToolKind;
-use axiom_model::work::signals::signal::{AgentSignal, FileReport, LearningScope, ReportedFileRole, ToolReport};
+use axiom_model::work::signals::learning_scope::LearningScope;
+use axiom_model::work::signals::signal::{AgentSignal, FileReport, ReportedFileRole, ToolReport};
 use axiom_safety::config::keys::ConfigValueKind;
 
 /// Reports of an agent; only to be called by agents.

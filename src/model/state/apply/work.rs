@@ -14,7 +14,7 @@ use crate::work::endings::delay::DelayedSessionStep;
 use crate::work::endings::last_run::LastIteration;
 use crate::work::iteration::{IterationOutcome, IterationReport};
 use crate::work::money::spending::TaskResult;
-use crate::work::signals::reports::TaskCaptureRecord;
+use crate::work::signals::report_parts::TaskCaptureRecord;
 use crate::work::signals::signal::AgentSignal;
 use crate::work::tasks::learnings;
 use crate::work::tasks::task::{TaskKind, TaskStatus};

@@ -12,7 +12,7 @@ use axiom_model::hook::facts::{HookCompletion, HookFacts};
 use axiom_model::work::endings::conflict::ConflictLevel;
 use axiom_model::work::gates::gate::GateKind;
 use axiom_model::work::hooks::hook_event::HookEvent;
-use axiom_model::work::signals::signal::LearningScope;
+use axiom_model::work::signals::learning_scope::LearningScope;
 use axiom_model::work::tasks::task::TaskStatus;
 
 /// The facts for a trial of an event; those of a task where one is named.

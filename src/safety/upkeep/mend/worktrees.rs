@@ -115,7 +115,7 @@ fn put_unused_aside(ctx: &Context, task: &TaskId, workspace: &Workspace, report:
 /// Whether no agent has ever worked on the task.
 fn is_unused(ctx: &Context, task: &TaskId) -> bool {
     let state = ctx.state();
-    let worked = |record: &axiom_model::state::current_state::TaskRecord| {
+    let worked = |record: &axiom_model::state::task_record::TaskRecord| {
         record.iterations > 0 || record.retry_count > 0 || record.interrupted || record.complete.is_some()
     };
     state.restorable.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Pending)
