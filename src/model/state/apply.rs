@@ -3,6 +3,8 @@
 //! Pure, and all or nothing: an event that does not fit is refused and changes nothing. Appending validates with it, and
 //! replay calls the same function, so the log cannot hold an event that the state would refuse.
 
+mod decided;
+mod iterations;
 mod learnings;
 mod operations;
 mod placed;
