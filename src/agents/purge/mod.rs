@@ -28,7 +28,7 @@ use axiom_model::base::ids::{CheckpointName, TaskId};
 use axiom_model::base::lfs_pointer::LfsPointer;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::own_names::{NOTES, REFS, TAGS};
-use axiom_model::checkpoint::purge::{PurgeLeftover, TextMasks};
+use axiom_model::checkpoint::purge::{PurgeLeftover, PurgeRecord, TextMasks};
 use axiom_model::state::event::Event;
 use axiom_model::work::sessions::session::SessionState;
 use axiom_model::work::tasks::masked;
@@ -250,14 +250,15 @@ fn carry_out(ctx: &mut Context, journal: &PurgeJournal) -> Result<PurgeFileScan>
             && journal.left().is_none_or(|left| is_remembered(&left))
     };
     if !is_recorded {
-        ctx.append(Event::Purged {
+        let purge = PurgeRecord {
             what: journal.what.clone(),
             made_anew: journal.made_anew.clone(),
             gone: journal.gone.clone(),
             forgotten: journal.forgotten.clone(),
             masked: journal.masked.clone(),
             left: journal.left(),
-        })?;
+        };
+        ctx.append(Event::Purged(Box::new(purge)))?;
     }
     env::fault_point("purge.recorded");
     let masks = masks(ctx, journal)?;

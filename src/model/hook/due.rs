@@ -82,7 +82,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<HookFa
         | Event::GateClosed { .. }
         | Event::CheckpointIntended { .. }
         | Event::CheckpointAbandoned { .. }
-        | Event::Purged { .. }
+        | Event::Purged(_)
         | Event::CheckpointsDeleted { .. }
         | Event::OperationBegan { .. }
         | Event::OperationReversed { .. }

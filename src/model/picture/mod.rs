@@ -257,8 +257,7 @@ impl PictureFold {
             Event::CheckpointIntended { .. } | Event::CheckpointAbandoned { .. } | Event::CheckpointsDeleted { .. } => {}
             Event::StateAdopted { .. } | Event::RepositoryPlaced { .. } | Event::WorkspaceCaptured { .. } => {}
             Event::ConfigBackupRestored { .. } => {}
-            Event::LearningEdited { .. } | Event::LearningForgotten { .. } | Event::LogRepaired { .. } | Event::Purged { .. } => {
-            }
+            Event::LearningEdited { .. } | Event::LearningForgotten { .. } | Event::LogRepaired { .. } | Event::Purged(_) => {}
         }
     }
 

@@ -106,9 +106,9 @@ impl State {
             Event::CheckpointIntended { name } => self.intend_checkpoint(name)?,
             Event::CheckpointCreated { checkpoint } => self.create_checkpoint(checkpoint, at)?,
             Event::CheckpointAbandoned { .. } => self.record.checkpoint_intent = None,
-            Event::Purged { what: _, made_anew, gone, forgotten, masked, left } => {
-                self.purge(made_anew, gone, forgotten)?;
-                self.after_purge(masked, left.as_ref(), at);
+            Event::Purged(purge) => {
+                self.purge(&purge.made_anew, &purge.gone, &purge.forgotten)?;
+                self.after_purge(&purge.masked, purge.left.as_ref(), at);
             }
             Event::CheckpointsDeleted { names } => self.delete_checkpoints(names)?,
             Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,

@@ -132,7 +132,7 @@ impl AuditTrail {
             | Event::CheckpointIntended { .. }
             | Event::CheckpointCreated { .. }
             | Event::CheckpointAbandoned { .. }
-            | Event::Purged { .. }
+            | Event::Purged(_)
             | Event::CheckpointsDeleted { .. }
             | Event::OperationBegan { .. }
             | Event::OperationReversed { .. }

@@ -13,7 +13,7 @@ use crate::base::ids::{AgentId, CheckpointName, GateId, RequestId, SessionId, Ta
 use crate::base::names::{Oid, RefName};
 use crate::base::ref_change::RefChange;
 use crate::base::text::ValueChange;
-use crate::checkpoint::purge::PurgeLeftover;
+use crate::checkpoint::purge::PurgeRecord;
 use crate::checkpoint::record::CheckpointRecord;
 use crate::journal::journaled::JournaledOperation;
 use crate::journal::journaled_changes::TrashChange;
@@ -313,22 +313,7 @@ pub enum Event {
         names: Vec<CheckpointName>,
     },
     /// A human took something out of all that was saved.
-    Purged {
-        /// What, as it was named: a path or the id of a content.
-        what: String,
-        /// The checkpoints that had it, as they are without it.
-        made_anew: Vec<CheckpointRecord>,
-        /// The checkpoints that went with it.
-        gone: Vec<CheckpointName>,
-        /// The captures of deleted checkpoints that can no longer be brought back.
-        forgotten: Vec<Oid>,
-        /// The tasks whose text or verify steps were masked.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        masked: Vec<TaskId>,
-        /// Where a path was named: its contents that could not be deleted.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        left: Option<PurgeLeftover>,
-    },
+    Purged(Box<PurgeRecord>),
     /// An operation was planned and is about to change refs or files.
     OperationBegan {
         /// The plan.
@@ -454,7 +439,7 @@ impl Event {
             Self::CheckpointIntended { .. } => "checkpointIntended",
             Self::CheckpointCreated { .. } => "checkpointCreated",
             Self::CheckpointAbandoned { .. } => "checkpointAbandoned",
-            Self::Purged { .. } => "purged",
+            Self::Purged(_) => "purged",
             Self::CheckpointsDeleted { .. } => "checkpointsDeleted",
             Self::OperationBegan { .. } => "operationBegan",
             Self::OperationReversed { .. } => "operationReversed",

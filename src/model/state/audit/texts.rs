@@ -121,7 +121,7 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::GateOpened { gate } => (2, format!("gate {}: {}", gate.id, gate.reason)),
         Event::GateClosed { id, reason } => (2, format!("gate {id} closed: {reason}")),
         Event::RequestHandled { message, .. } => (2, format!("request handled: {message}")),
-        Event::Purged { what, made_anew, .. } => (9, format!("purge {what}: {} made anew", count(made_anew.len(), "checkpoint"))),
+        Event::Purged(purge) => (9, format!("purge {}: {} made anew", purge.what, count(purge.made_anew.len(), "checkpoint"))),
         Event::CheckpointAbandoned { name, reason } => (2, format!("checkpoint {name} abandoned: {reason}")),
         Event::OperationReversed { reason } => (2, format!("reversed: {reason}")),
         Event::RepositoryPlaced { placing } => (8, placing.words()),
