@@ -226,6 +226,16 @@ pub fn inverse_edits(edits: Vec<TaskChangeSet>) -> Vec<TaskChangeSet> {
     edits.into_iter().rev().map(turn).collect()
 }
 
+/// How an operation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum OperationEnd {
+    /// Its changes were made.
+    Done,
+    /// It was reversed: everything is as before it.
+    Aborted,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

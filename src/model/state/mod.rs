@@ -14,6 +14,7 @@ pub mod current_state;
 pub mod delayed_steps;
 pub mod event;
 pub mod event_envelope;
+pub mod event_facts;
 pub mod folded;
 pub mod graph;
 pub mod known_ids;

@@ -2,8 +2,9 @@
 //! traces are sent to others. Pure.
 
 use super::current_state::State;
-use super::event::{Event, OperationEnd};
+use super::event::Event;
 use crate::base::ids::{AgentId, TaskId};
+use crate::journal::journaled::OperationEnd;
 use crate::journal::journaled::{JournaledOperation, OperationKind};
 use crate::work::endings::delay::DelayedSessionStep;
 use crate::work::gates::gate::GateDecision;

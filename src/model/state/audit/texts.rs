@@ -1,12 +1,13 @@
 //! Events of a task in words.
 
 use super::super::current_state::State;
-use super::super::event::{Event, OperationEnd};
+use super::super::event::Event;
 use crate::base::forms::plural::{count, count_of};
 use crate::base::forms::times;
 use crate::base::ids::{AgentId, GateId, TaskId};
 use crate::base::names::RefName;
 use crate::base::text::TextOrBlob;
+use crate::journal::journaled::OperationEnd;
 use crate::work::gates::gate::GateDecision;
 use crate::work::iteration::IterationOutcome;
 use crate::work::sessions::session::{SessionState, SupervisorRequest};
