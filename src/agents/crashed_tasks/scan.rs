@@ -30,7 +30,9 @@ use axiom_model::work::signals::reports::TaskReports;
 use axiom_model::work::tasks::wip;
 use axiom_model::work::verifying::checks::kept_results;
 use axiom_process::keeper::output::LogLineSource;
-use axiom_process::keeper::spec::{KEEPER, KeeperRecord, KeeperSpec, SPEC, read_record};
+use axiom_process::keeper::record_files::read_record;
+use axiom_process::keeper::records::KeeperRecord;
+use axiom_process::keeper::spec::{KEEPER, KeeperSpec, SPEC};
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::output::logs;
 

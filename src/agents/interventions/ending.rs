@@ -18,7 +18,7 @@ use axiom_model::work::endings::failures::SessionStep;
 use axiom_model::work::gates::gate::{AfterHalt, Gate, GateKind, VERIFICATION_STOPPED};
 use axiom_model::work::sessions::session::SupervisorRequest;
 use axiom_model::work::tasks::task::TaskStatus;
-use axiom_process::keeper::spec::KeeperState;
+use axiom_process::keeper::records::KeeperState;
 use axiom_process::keeper_state;
 use axiom_safety::beside_log::supervisor_requests::{PATIENCE, RequestOutcome, ask_supervisor};
 use axiom_safety::context::event_waiter::LogEventWaiter;

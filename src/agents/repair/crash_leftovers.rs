@@ -13,7 +13,7 @@ use axiom_model::base::forms::plural::count_of;
 use axiom_model::base::ids::TaskId;
 use axiom_model::work::agent::Agent;
 use axiom_process::client::leftovers;
-use axiom_process::keeper::spec::KeeperState;
+use axiom_process::keeper::records::KeeperState;
 use axiom_process::keeper_state;
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::kept_hooks;

@@ -35,9 +35,8 @@ use axiom_model::work::usd::Usd;
 use axiom_model::work::verifying::verification::{ProgramUsage, VerifyChecker};
 use axiom_process::client::state::{keeper_state, read_signals};
 use axiom_process::client::{leftovers, step};
-use axiom_process::keeper::spec::{
-    self, DEFAULT_OUTPUT_CAP, ExitRecord, KeeperSpec, KeeperState, OutputDecoding, SpawnIntentCheck,
-};
+use axiom_process::keeper::records::{ExitRecord, KeeperState};
+use axiom_process::keeper::spec::{self, DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck};
 
 /// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.
 const LONGER: Duration = Duration::from_secs(60);
