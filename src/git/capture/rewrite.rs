@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::extras::{CaptureExtras, LIST};
-use super::worktree::INDEX_OF;
 use crate::base::limits;
 use crate::base::modes::{GITLINK as SUBMODULE, TREE};
 use crate::base::object_kind::ObjectKind;
+use crate::capture::worktree::captured_trees::INDEX_OF;
 use crate::objects::database::{CommitContent, TreeEntry};
 use crate::repo::handles::{Captures, Objects};
 use axiom_base::error::{Code, Error, Result};

@@ -7,9 +7,9 @@ use axiom_base::{env, files};
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 
 use super::extras::GitOperationFile;
+use crate::base::formats::RefFormat;
 use crate::refs::edits::{ExpectedRefValue, RefEdit, update_script};
 use crate::repo::handles::Captures;
-use crate::repo::repository::RefFormat;
 use crate::repo::worktrees::Worktree;
 
 /// The root refs other than HEAD that git writes as refs; `MERGE_HEAD` is always a file.

@@ -13,11 +13,11 @@ use std::os::unix::fs::MetadataExt;
 
 use super::file::write_as_of;
 use super::lock::IndexLock;
+use crate::base::formats::HashKind;
 use crate::base::path_inspection::FileTouchStamp;
 use crate::base::tree_change::{FileId, TreeChange};
 use crate::index::placed_file::PlacedFile;
 use crate::repo::handles::Index;
-use crate::repo::repository::HashKind;
 use crate::repo::shortcuts::FastWay;
 use axiom_base::error::{Error, Result};
 use axiom_base::files;

@@ -13,8 +13,9 @@ use crate::base::modes::TREE;
 use crate::base::object_kind::ObjectKind;
 use crate::base::{limits, loose};
 use crate::repo::handles::Objects;
+use crate::repo::opened_by_gix::for_this_thread;
 use crate::repo::person_ident::PersonIdent;
-use crate::repo::repository::{Repository, for_this_thread};
+use crate::repo::repository::Repository;
 use crate::repo::stage_folder::StageFolder;
 
 /// A commit to be written. The same values give the same id.

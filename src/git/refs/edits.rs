@@ -12,11 +12,11 @@ use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
 
 use super::own_refs::FEW;
+use crate::base::formats::RefFormat;
 use crate::base::head::Head;
 use crate::objects::durability::sync_file_system;
 use crate::repo::handles::Refs;
 use crate::repo::program::GitOutput;
-use crate::repo::repository::RefFormat;
 use crate::repo::worktrees::Worktree;
 use axiom_model::journal::journaled_changes::HeadState;
 

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::base::formats::RefFormat;
 use crate::repo::handles::Refs;
-use crate::repo::repository::{RefFormat, Repository};
+use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::Result;
 use axiom_base::files;

@@ -12,11 +12,11 @@ use axiom_model::base::own_names::{NOTES, is_own_ref};
 
 use super::edits::{ExpectedRefValue, RefEdit};
 use super::packed_lines::{PackedRefs, UnparsedRefLine};
+use crate::base::formats::RefFormat;
 use crate::objects::database::gix_id;
 use crate::repo::handles::Refs;
 use crate::repo::locked_ref::{LockedRef, RefLockFiles, break_dead, lock};
 use crate::repo::own_scratch::ScratchFolder;
-use crate::repo::repository::RefFormat;
 use crate::repo::shortcuts::FastWay;
 
 /// At most this many refs are changed here; for more, git is faster.

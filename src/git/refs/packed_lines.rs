@@ -7,7 +7,7 @@ use std::ops::Range;
 use gix::refs::packed::Buffer;
 
 use crate::repo::handles::Refs;
-use crate::repo::repository::for_this_thread;
+use crate::repo::opened_by_gix::for_this_thread;
 
 /// The packed refs at one moment, in order. git replaces the file and never changes it in place, so the mapped text stays
 /// the same.

@@ -14,10 +14,11 @@ use axiom_model::recovery::git_damage::GitDamage;
 
 use super::mend::{ids, named_in_log};
 use super::worktrees::move_once;
+use crate::base::formats::RefFormat;
 use crate::base::head::Head;
 use crate::index::file;
 use crate::repo::handles::Workspaces;
-use crate::repo::repository::{RefFormat, Repository};
+use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 
 /// The largest log and the largest ref that is read.

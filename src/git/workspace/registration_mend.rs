@@ -8,8 +8,9 @@ use axiom_base::error::{Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::names::{Oid, RefName, spelled};
 
+use super::damaged_worktree::DamagedWorktree;
 use super::mend::{MendedBranch, symbolic};
-use super::registration::{COMMON_DIR, DamagedWorktree, RegistrationFile};
+use super::registration::{COMMON_DIR, RegistrationFile};
 use super::worktrees::move_once;
 use crate::repo::handles::Workspaces;
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::captures::{CapturableWorktrees, CapturedWorktree, CheckpointCaptures, beside, capture_all_with, there, together};
+use super::capturable::{CapturableWorktrees, there};
+use super::captured::{CapturedWorktree, CheckpointCaptures};
+use super::captures::{beside, capture_all_with, together};
 use super::checkpoint_list::document_of;
 use super::session_worktree::main_then;
 use super::suspend_agents::SuspendedAgents;

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::captures::{CapturedWorktree, CheckpointCaptures, beside, together};
+use super::captured::{CapturedWorktree, CheckpointCaptures};
+use super::captures::{beside, together};
 use super::excluded;
 use super::submodules::{capture_with_submodules, still_held};
 use super::suspend_agents::SuspendedAgents;
