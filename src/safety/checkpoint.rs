@@ -3,8 +3,6 @@
 //! A checkpoint exists as soon as its capture ref does; [`complete_intent`] adds what a crash left out after that. Listing,
 //! comparing, verifying and removing checkpoints is in the files of the folder.
 
-mod capturable;
-mod captured;
 mod captures;
 mod checkpoint_list;
 mod compact;
@@ -44,7 +42,7 @@ use axiom_model::checkpoint::stamp::AttachedSessionStamp;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_store::log_files::line::MAX_LINE;
 
-pub use captured::{CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
+pub use captures::captured::{CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
 pub use captures::{capture_all, capture_options, read_ahead, would_be_held, write_again};
 pub use checkpoint_list::{
     CheckpointDetails, CheckpointListing, capture_of_worktree, files_of_worktree, find, list, newest_at, read_document, show,

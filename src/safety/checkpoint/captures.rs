@@ -1,11 +1,12 @@
 //! Capturing all worktrees at the same moment, in parallel.
 
+pub(super) mod capturable;
+pub mod captured;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::capturable::{CapturableWorktrees, there, there_beside};
-use super::captured::{CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
 use super::excluded;
 use super::submodules::{self, CapturedSubmodule, capture_with_submodules};
 use super::suspend_agents::SuspendedAgents;
@@ -19,6 +20,8 @@ use axiom_model::base::own_names::BRANCHES;
 use axiom_model::checkpoint::coverage::CaptureCoverage;
 use axiom_model::checkpoint::document::WorkspaceState;
 use axiom_model::state::current_state::State;
+use capturable::{CapturableWorktrees, there, there_beside};
+use captured::{CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
 
 /// How many worktrees are captured at once.
 const AT_ONCE: usize = 8;

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
-use super::captured::CapturedWorktree;
+use super::captures::captured::CapturedWorktree;
 use super::verify::{CheckpointProblem, CheckpointVerifyDepth};
 use crate::context::handle::Context;
 use crate::folders::trash;

@@ -1,7 +1,6 @@
 //! What only git decides right, and is left to it.
 #![allow(clippy::disallowed_methods)]
 
-
 use super::{options, same};
 use crate::repo::scratch::{ScratchRepository, git_at};
 

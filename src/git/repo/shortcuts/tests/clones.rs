@@ -1,7 +1,6 @@
 //! Clones, whole and in part: what they forbid.
 #![allow(clippy::disallowed_methods)]
 
-
 use super::super::{Condition, FastWay};
 use super::probe::{self, Probe};
 use super::{configure, index_parts, new_index};

@@ -12,7 +12,7 @@ use axiom_model::checkpoint::coverage::CaptureCoverage;
 
 /// The worktrees of the repository.
 #[derive(Debug)]
-pub(super) struct CapturableWorktrees {
+pub(in crate::checkpoint) struct CapturableWorktrees {
     /// Those that can be captured, the main one first.
     pub worktrees: Vec<Worktree>,
     /// The coverage of those that cannot be captured.
@@ -22,12 +22,12 @@ pub(super) struct CapturableWorktrees {
 }
 
 /// Lists the worktrees: those that can be captured, and the coverage of the others.
-pub(super) fn there(ctx: &Context) -> Result<CapturableWorktrees> {
+pub(in crate::checkpoint) fn there(ctx: &Context) -> Result<CapturableWorktrees> {
     there_beside(ctx, &ctx.repo.workspaces().damaged_worktrees()?)
 }
 
 /// As [`there`], where these worktrees are known to be damaged.
-pub(super) fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<CapturableWorktrees> {
+pub(in crate::checkpoint) fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<CapturableWorktrees> {
     let main = ctx.repo.worktrees().main_worktree()?;
     let mut worktrees = vec![main];
     let mut coverage = BTreeMap::new();

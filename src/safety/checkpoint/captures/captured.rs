@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::submodules::CapturedSubmodule;
+use super::super::submodules::CapturedSubmodule;
 use axiom_git::{Worktree, WorktreeCapture};
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::checkpoint::coverage::CaptureCoverage;
@@ -85,7 +85,7 @@ impl CheckpointCaptures {
     }
 
     /// Whether there was time for all files.
-    pub(super) fn all_read(&self) -> bool {
+    pub(in crate::checkpoint) fn all_read(&self) -> bool {
         let submodules = self.submodules.iter().map(|one| &one.coverage);
         self.coverage.values().chain(submodules).all(CaptureCoverage::all_read)
     }
