@@ -303,7 +303,7 @@ fn publish(
     env::fault_point("checkpoint.objects");
     submodules::publish(ctx, name, &document.submodules)?;
     ctx.repo.checkpoints().publish_checkpoint(name, &objects, &marking(&document))?;
-    ctx.repo.refs().remember_packed_refs(&refs, &capture_ref(name), &objects.capture);
+    ctx.repo.packed_refs().remember_packed_refs(&refs, &capture_ref(name), &objects.capture);
     Ok((document, objects.capture, captured, refs))
 }
 

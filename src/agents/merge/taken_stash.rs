@@ -29,7 +29,7 @@ pub fn put_aside(entries: &[StashEntry]) -> Vec<StashChange> {
 /// Those of the entries that are not in the stash now, and can be brought back.
 pub fn gone(ctx: &Context, entries: Vec<StashEntry>) -> Result<Vec<StashEntry>> {
     let now = ctx.repo.stash().entries()?;
-    let is_gone = |entry: &StashEntry| now.iter().all(|one| one.id != entry.id) && ctx.repo.objects().holds(&entry.id);
+    let is_gone = |entry: &StashEntry| now.iter().all(|one| one.id != entry.id) && ctx.repo.connectivity().holds(&entry.id);
     Ok(entries.into_iter().filter(is_gone).collect())
 }
 

@@ -63,7 +63,7 @@ pub(super) fn plan(ctx: &Context, subject: &PurgeSubject) -> Result<PurgeJournal
 fn left_over(ctx: &Context, subject: &PurgeSubject, besides: &OtherObjectHolders, journal: &mut PurgeJournal) -> Result<()> {
     for capture in ctx.repo.captures().left_over(&besides.reached_with_all(ctx)?)? {
         // A part of it may be gone.
-        let reached = ctx.repo.objects().reached_from(&BTreeSet::from([capture.clone()]))?;
+        let reached = ctx.repo.forgotten().reached_from(&BTreeSet::from([capture.clone()]))?;
         let found = match &subject.path {
             Some(path) => ctx.repo.captures().contents_at(&capture, path),
             None => journal.secrets.intersection(&reached).cloned().collect(),

@@ -208,7 +208,7 @@ fn names_of_ours(ctx: &Context) -> Result<Vec<String>> {
 /// What gives the contents away. Those that are gone already were looked for before they went.
 fn words(ctx: &Context, journal: &PurgeJournal) -> TextMasks {
     let (secrets, objects) = (&journal.secrets, ctx.repo.objects());
-    let there = secrets.iter().filter(|oid| objects.is_blob(oid));
+    let there = secrets.iter().filter(|oid| ctx.repo.forgotten().is_blob(oid));
     let mut contents: Vec<Vec<u8>> = there.filter_map(|oid| objects.read_blob(oid, CONTENT).ok()).collect();
     contents.extend(submodules::contents(ctx, journal, CONTENT));
     // What a pointer of Git LFS says is in other pointers too.
@@ -304,8 +304,8 @@ fn forget_objects(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
     let ours = journal.ours.iter().chain(&journal.secrets);
     let doomed: BTreeSet<Oid> = ours.filter(|oid| !held.contains(*oid)).cloned().collect();
     match journal.fate {
-        PurgedObjectsFate::Deleted => ctx.repo.objects().forget(&doomed),
-        PurgedObjectsFate::LeftToGit => ctx.repo.objects().leave_to_git(&doomed),
+        PurgedObjectsFate::Deleted => ctx.repo.forgotten().forget(&doomed),
+        PurgedObjectsFate::LeftToGit => ctx.repo.forgotten().leave_to_git(&doomed),
     }
 }
 

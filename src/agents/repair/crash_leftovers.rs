@@ -59,7 +59,7 @@ fn half_removed(ctx: &Context) -> Result<Vec<String>> {
 /// How old a temporary file is that nobody writes any more. After another start of the machine, of which only the proof of the objects
 /// knows: so this is to be asked before it, any age.
 pub fn temporaries_age(ctx: &Context) -> Duration {
-    if ctx.repo.durability().objects_are_proved() { LOCK_AGE } else { Duration::ZERO }
+    if ctx.repo.power_losses().objects_are_proved() { LOCK_AGE } else { Duration::ZERO }
 }
 
 /// Temporary files of ours beside the state and among the project's own, which a crash left, of at least this age.

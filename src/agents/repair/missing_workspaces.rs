@@ -70,7 +70,7 @@ pub fn capture_of(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Result
     // What an iteration left was committed at its end: a capture from before that is older than the branch.
     let ended = ctx.state().record.tasks.get(task).and_then(|record| record.last_run.as_ref()).map(|run| &run.to);
     let is_newest = holds(&parts.base, &tip) && ended.is_none_or(|ended| holds(ended, &parts.base));
-    let holds_more = ctx.repo.objects().tree_of(&tip)? != parts.files;
+    let holds_more = ctx.repo.trees().tree_of(&tip)? != parts.files;
     Ok((is_newest && holds_more).then_some((capture, at)))
 }
 

@@ -137,7 +137,7 @@ fn finished_worktrees(ctx: &Context) -> Result<Vec<(String, Worktree)>> {
 
 fn is_all(ctx: &Context, note: &RevertConflictWorktree, commit: &Oid) -> Result<bool> {
     let wanted = find::with_recorded(ctx, std::slice::from_ref(&note.task_id))?;
-    Ok(task_rollback::plan(&ctx.repo.history().all_task_commits(commit)?, &wanted).units.is_empty())
+    Ok(task_rollback::plan(&ctx.repo.task_commits().all_task_commits(commit)?, &wanted).units.is_empty())
 }
 
 /// Whether a git operation is in progress there.

@@ -153,7 +153,7 @@ pub fn run(
     if supervisor.core.setup.options.retry {
         approve_held(&mut supervisor.core)?;
     }
-    supervisor.core.desk.ctx.repo.history().run_drivers_aside();
+    supervisor.core.desk.ctx.repo.merges().run_drivers_aside();
     session_hooks::say(supervisor.core.desk.ctx);
     begin_session(&mut supervisor.core)?;
     supervisor.core.desk.ctx.set_patience(STEP_PATIENCE);

@@ -63,7 +63,7 @@ impl Captures<'_> {
             return Ok(known.clone());
         }
         let mut found = Vec::new();
-        for entry in self.repo.objects().read_tree(tree)? {
+        for entry in self.repo.trees().read_tree(tree)? {
             match entry.mode {
                 TREE => {
                     let paths = self.below(&entry.oid, search)?;
@@ -84,7 +84,7 @@ impl Captures<'_> {
         }
         let objects = self.repo.objects();
         // What a partial clone has not fetched is nowhere here, and is not fetched to be looked at.
-        let content = if objects.is_blob(oid) { Some(objects.read_blob(oid, LARGEST)) } else { None };
+        let content = if self.repo.forgotten().is_blob(oid) { Some(objects.read_blob(oid, LARGEST)) } else { None };
         let has_it = match content {
             None => false,
             Some(Ok(bytes)) => (search.has_it)(&bytes),

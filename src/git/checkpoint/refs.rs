@@ -80,7 +80,7 @@ impl Checkpoints<'_> {
         let blob = self.repo.objects().write_blob(json)?;
         let document = TreeEntry { mode: 0o100_644, oid: blob.clone(), name: JSON.to_vec() };
         let tree =
-            self.repo.objects().write_tree(&[document, TreeEntry { mode: TREE, oid: refs.tree.clone(), name: REFS.to_vec() }])?;
+            self.repo.trees().write_tree(&[document, TreeEntry { mode: TREE, oid: refs.tree.clone(), name: REFS.to_vec() }])?;
         for oid in kept {
             self.repo.durability().note_written(gix_id(oid)?);
         }
@@ -230,7 +230,7 @@ mod tests {
             let describe = scratch.git(&["describe", "--always"]);
             scratch.write("untracked", b"u");
             let kept = repo.objects().write_commit(&NewCommit {
-                tree: &repo.objects().empty_tree().unwrap(),
+                tree: &repo.trees().empty_tree().unwrap(),
                 parents: Vec::new(),
                 who: &repo.objects().signature().unwrap(),
                 message: "kept",

@@ -95,7 +95,7 @@ impl Refs<'_> {
         let file = worktree.git_dir().join("HEAD");
         let log = worktree.git_dir().join("logs/HEAD");
         let is_plain = |file: &Path| std::fs::symlink_metadata(file).is_ok_and(|meta| meta.is_file());
-        if !self.refs_are_plain() || !is_plain(&file) || !is_plain(&log) {
+        if !self.repo.own_refs().refs_are_plain() || !is_plain(&file) || !is_plain(&log) {
             return Ok(false);
         }
         let (folder, before) = (self.repo.scratch_folder()?, files::read(&file, HEAD_LIMIT)?);

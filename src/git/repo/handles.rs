@@ -34,16 +34,38 @@ handles! {
     Worktrees by worktrees;
     /// Objects: reading, writing, comparing, and searching for missing ones.
     Objects by objects;
+    /// Whether objects exist together with all that is reachable from them.
+    Connectivity by connectivity;
+    /// Trees: reading, writing and editing them.
+    Trees by trees;
+    /// Deleting single objects that nothing refers to any more.
+    ForgottenObjects by forgotten;
     /// Makes objects survive a power loss and a concurrent `git gc`.
     Durability by durability;
-    /// Refs and HEADs: reading, listing, and changing by compare-and-swap.
+    /// What a power loss took: finding it, and making it again.
+    PowerLosses by power_losses;
+    /// Changing refs while a `git gc` of somebody else may be running.
+    ConcurrentGc by concurrent_gc;
+    /// Refs and HEADs: reading, and changing by compare-and-swap.
     Refs by refs;
+    /// Refs of ours, changed in this process where that is the same.
+    OwnRefs by own_refs;
+    /// Lists of refs: all of them, by their places, and by what else names commits.
+    RefLists by ref_lists;
+    /// The file of packed refs, and what is remembered of it.
+    PackedRefsFile by packed_refs;
     /// Keeps the objects that refs point to reachable, for checkpoints.
     Tips by tips;
     /// The stash.
     Stash by stash;
-    /// Commits and history: walks, differences, task marks, merges in memory, signatures.
+    /// Commits and history: walks and differences.
     History by history;
+    /// Merges in memory.
+    Merges by merges;
+    /// Signatures of commits: whether they are wanted, and who makes them.
+    Signatures by signatures;
+    /// The commits that bear task marks.
+    TaskCommits by task_commits;
     /// The conversion between files and blobs: attributes, line endings, filters.
     Conversions by conversions;
     /// Captures: the files, index and HEAD of a worktree as commits.

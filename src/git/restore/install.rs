@@ -203,7 +203,7 @@ impl Index<'_> {
             files::remove_file(&lock_of(index))?;
             git().run()?
         } else if is_of_no_encoding(&output.stderr) {
-            git().with_attributes_of(&self.repo.objects().empty_tree()?).run()?
+            git().with_attributes_of(&self.repo.trees().empty_tree()?).run()?
         } else {
             output
         };

@@ -90,7 +90,7 @@ impl Workspaces<'_> {
             let (Some(commit), Some(old)) = (&outcome.commit, &before) else { return Ok(outcome) };
             let (name, new) = (leftovers.branch.clone(), Some(commit.clone()));
             let edit = RefEdit { name, expected: ExpectedRefValue::from_old(before.clone()), new };
-            let Err(error) = self.repo.durability().stands_beside_gc(&edit) else { return Ok(outcome) };
+            let Err(error) = self.repo.concurrent_gc().stands_beside_gc(&edit) else { return Ok(outcome) };
             let git = self.repo.git_in(leftovers.workspace).writing();
             git.args(["reset", "--quiet", "--mixed", old.as_str()]).run_ok()?;
             // What is in the files is the merge all the same.
@@ -211,7 +211,7 @@ impl Workspaces<'_> {
             return Ok(None);
         }
         env::fault_point("git.before-stage");
-        let commit = self.repo.history().commit_tree(&capture.tree, std::slice::from_ref(old), message)?;
+        let commit = self.repo.merges().commit_tree(&capture.tree, std::slice::from_ref(old), message)?;
         // The index may name only what is on disk.
         self.repo.durability().sync_objects()?;
         let lock = IndexLock::take_patiently(workspace, LOCK)?;

@@ -121,10 +121,10 @@ impl Workspaces<'_> {
         }
         let tip = self.repo.refs().read_ref(branch)?;
         let missing = |tip: &Oid| match base {
-            Some(base) => self.repo.objects().missing_since(tip, base),
-            None => self.repo.objects().missing_below(std::slice::from_ref(tip)),
+            Some(base) => self.repo.connectivity().missing_since(tip, base),
+            None => self.repo.connectivity().missing_below(std::slice::from_ref(tip)),
         };
-        let is_whole = |tip: &Oid| -> Result<bool> { Ok(self.repo.objects().holds(tip) && missing(tip)?.is_none()) };
+        let is_whole = |tip: &Oid| -> Result<bool> { Ok(self.repo.connectivity().holds(tip) && missing(tip)?.is_none()) };
         let logs = [self.repo.common_dir().join("logs").join(branch.in_git()), registration.join("logs/HEAD")];
         if let Some(now) = tip.as_ref().filter(|tip| !damaged && is_whole(tip).unwrap_or(true)) {
             let lost = logs.iter().map(|log| self.forget_lost(log, base)).collect::<Result<Vec<_>>>()?;
@@ -160,9 +160,9 @@ impl Workspaces<'_> {
     /// has them. Everything that `base` reaches is assumed to be complete. Returns the newest of these commits.
     fn forget_lost(&self, log: &Path, base: Option<&Oid>) -> Result<Option<Oid>> {
         let Some(content) = files::read_optional(log, LOG_LIMIT)? else { return Ok(None) };
-        let objects = self.repo.objects();
-        let (held, mut lost): (BTreeSet<Oid>, BTreeSet<Oid>) = named_in_log(&content).partition(|oid| objects.holds(oid));
-        lost.extend(objects.broken_tips(&held.into_iter().collect::<Vec<_>>(), base)?);
+        let connectivity = self.repo.connectivity();
+        let (held, mut lost): (BTreeSet<Oid>, BTreeSet<Oid>) = named_in_log(&content).partition(|oid| connectivity.holds(oid));
+        lost.extend(connectivity.broken_tips(&held.into_iter().collect::<Vec<_>>(), base)?);
         let is_there = |oid: &Oid| !lost.contains(oid);
         let lines = content.split_inclusive(|byte| *byte == b'\n');
         let kept = lines.filter(|line| ids(line).is_some_and(|(old, new)| is_there(&old) && is_there(&new)));
@@ -195,9 +195,10 @@ impl Workspaces<'_> {
     fn is_sound(&self, index: &Path) -> bool {
         let Some(file) = file::read(self.repo, index) else { return false };
         let link = gix::index::entry::Mode::COMMIT;
-        let is_there =
-            |entry: &gix::index::Entry| Oid::from_bytes(entry.id.as_bytes()).is_ok_and(|oid| self.repo.objects().holds(&oid));
-        self.repo.objects().is_partial() || file.entries().iter().filter(|entry| entry.mode != link).all(is_there)
+        let is_there = |entry: &gix::index::Entry| {
+            Oid::from_bytes(entry.id.as_bytes()).is_ok_and(|oid| self.repo.connectivity().holds(&oid))
+        };
+        self.repo.connectivity().is_partial() || file.entries().iter().filter(|entry| entry.mode != link).all(is_there)
     }
 
     /// Whether the workspace at `path` has changes or untracked files, or is no worktree any more; `false` where nothing is there.

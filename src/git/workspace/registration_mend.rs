@@ -113,7 +113,7 @@ impl Workspaces<'_> {
         let log = files::read_optional(&registration.join("logs/HEAD"), LOG_LIMIT)?.unwrap_or_default();
         let log = spelled(&log);
         let Some((last, switched_to)) = last_of(&log) else { return Ok(None) };
-        if !self.repo.objects().holds(&last) {
+        if !self.repo.connectivity().holds(&last) {
             return Ok(None);
         }
         let name = registration.file_name().map(|name| spelled(name.as_bytes()).into_owned());

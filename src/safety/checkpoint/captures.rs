@@ -165,7 +165,7 @@ pub fn write_again(ctx: &mut Context) {
     match ctx.repo.durability().sync_objects() {
         Ok(()) => {
             ctx.found.proof.written_again =
-                ctx.found.proof.put_aside.iter().filter(|oid| ctx.repo.objects().holds(oid)).cloned().collect()
+                ctx.found.proof.put_aside.iter().filter(|oid| ctx.repo.connectivity().holds(oid)).cloned().collect()
         }
         Err(error) => tracing::warn!(%error, "objects could not be written again"),
     }
@@ -285,11 +285,11 @@ pub(super) fn refs(ctx: &Context) -> Result<(BTreeMap<RefName, Oid>, Vec<RefName
     let mut more: Vec<RefName> = target_branch(ctx).into_iter().collect();
     more.extend(ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?.branch().cloned());
     refs.extend(ctx.repo.refs().read_refs(&more)?);
-    if ctx.repo.durability().lost_objects()?.is_empty() {
+    if ctx.repo.power_losses().lost_objects()?.is_empty() {
         return Ok((refs, Vec::new()));
     }
     let tips: BTreeSet<&Oid> = refs.values().collect();
-    let broken = ctx.repo.objects().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>(), None)?;
+    let broken = ctx.repo.connectivity().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>(), None)?;
     let (out, held): (BTreeMap<_, _>, BTreeMap<_, _>) = refs.into_iter().partition(|(_, oid)| broken.contains(oid));
     Ok((held, out.into_keys().collect()))
 }

@@ -64,7 +64,7 @@ pub fn look(ctx: &Context, depth: HealDepth) -> Result<CheckpointRefDamage> {
         HealDepth::Notes => true,
     };
     let all = record.checkpoints.all()?;
-    let [captures, tags] = ctx.repo.refs().ref_listings([CAPTURES, TAGS])?;
+    let [captures, tags] = ctx.repo.ref_lists().ref_listings([CAPTURES, TAGS])?;
     let notes = ctx.repo.notes().load()?;
     let by_age = |one: &&CheckpointRecord| one.seq;
     let noted = || all.iter().copied().filter(|one| one.marks().has_note());
@@ -221,7 +221,7 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     if record.deleted_checkpoints.is_empty() {
         return Ok(());
     }
-    let there: BTreeSet<String> = ctx.repo.refs().ref_names(TAGS)?.into_iter().collect();
+    let there: BTreeSet<String> = ctx.repo.ref_lists().ref_names(TAGS)?.into_iter().collect();
     let kept: BTreeSet<&Oid> = record.checkpoints.all()?.into_iter().map(|one| &one.tag).collect();
     let gone = record.deleted_checkpoints.values().map(|gone| &gone.record).filter(|gone| !kept.contains(&gone.tag));
     let left = gone.clone().filter(|gone| there.contains(gone.name.as_str())).map(|gone| checkpoint_tag(&gone.name));

@@ -256,11 +256,11 @@ fn nowhere(
     for (CapturedWorktree { worktree, capture, .. }, _) in captured {
         for path in asked.get(worktree.path()).into_iter().flatten() {
             let place = worktree.path().join(path.to_path());
-            if place.symlink_metadata().is_ok() || ctx.repo.objects().is_in_tree(&capture.index_tree, path)? {
+            if place.symlink_metadata().is_ok() || ctx.repo.trees().is_in_tree(&capture.index_tree, path)? {
                 continue;
             }
             let then = complete.of(worktree).map(|(then, _)| ctx.repo.objects().read_commit(then)).transpose()?;
-            if !then.is_some_and(|then| ctx.repo.objects().is_in_tree(&then.tree, path).unwrap_or(true)) {
+            if !then.is_some_and(|then| ctx.repo.trees().is_in_tree(&then.tree, path).unwrap_or(true)) {
                 nowhere.push(place);
             }
         }

@@ -320,7 +320,7 @@ impl Context {
         let repo = Arc::clone(&self.repo);
         let _held = repo.hold_lock_in_children(lock)?;
         self.store.refresh()?;
-        if !repo.durability().objects_are_proved() {
+        if !repo.power_losses().objects_are_proved() {
             (self.after_start)(self)?;
         }
         let outcome = work(self);

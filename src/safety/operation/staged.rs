@@ -80,7 +80,7 @@ fn in_no_tree(now: &CaptureExtras, then: &CaptureExtras) -> StagedChanges {
 fn staged(repo: &Repository, commit: Option<Oid>, index: &Oid) -> Result<BTreeMap<RepoPath, TreeChange>> {
     let committed = match commit {
         Some(commit) => repo.objects().read_commit(&commit)?.tree,
-        None => repo.objects().empty_tree()?,
+        None => repo.trees().empty_tree()?,
     };
     let changes = repo.history().diff_trees(&committed, index)?;
     Ok(changes.into_iter().map(|change| (change.path.clone(), change)).collect())

@@ -352,7 +352,7 @@ fn move_refs(
     done.left.extend(moved.iter().map(|change| change.name.short().to_owned()));
     let edits: Vec<RefEdit> = open.into_iter().map(RefEdit::from).collect();
     let coming: Vec<Oid> =
-        edits.iter().filter_map(|edit| edit.new.clone()).filter(|oid| !ctx.repo.objects().holds(oid)).collect();
+        edits.iter().filter_map(|edit| edit.new.clone()).filter(|oid| !ctx.repo.connectivity().holds(oid)).collect();
     if !coming.is_empty()
         && let Some(kept) = super::keep_ref::KeepRefContents::by(ctx, txn)?
     {

@@ -39,7 +39,7 @@ pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Wor
 /// The main worktree's repository of a submodule of a workspace, where it has the capture.
 pub(crate) fn source(ctx: &Context, all: &[HeldSubmodule], one: &HeldSubmodule) -> Result<Option<Arc<Repository>>> {
     let main = ctx.repo.worktrees().main_worktree()?;
-    Ok(found(ctx, &main, all, &one.path)?.filter(|repo| repo.objects().holds(&one.capture)))
+    Ok(found(ctx, &main, all, &one.path)?.filter(|repo| repo.connectivity().holds(&one.capture)))
 }
 
 /// Keeps the captures of a workspace that goes to the trash where they were brought to, for as long as this can be undone.
@@ -118,7 +118,7 @@ fn repository(
 /// The change that gives an empty submodule its files, index, branch and HEAD.
 fn from_nothing(repo: &Repository, one: &HeldSubmodule) -> Result<SubmoduleChange> {
     let there = repo.submodule_worktree();
-    let (nothing, parts) = (repo.objects().empty_tree()?, repo.captures().capture_parts(&one.capture)?);
+    let (nothing, parts) = (repo.trees().empty_tree()?, repo.captures().capture_parts(&one.capture)?);
     let now = head_state(&repo.refs().head(&there)?);
     let head = match (&one.branch, &one.head) {
         (Some(branch), _) => HeadState::Branch(branch.clone()),

@@ -268,7 +268,7 @@ pub(super) fn names_something(
     let inner = |submodule: &RepoPath| path.within(submodule).filter(|inside| !inside.as_bytes().is_empty());
     for one in &now.submodules {
         if let Some(inside) = inner(&one.path)
-            && one.repo.objects().is_in_tree(&one.present.capture.tree, &inside)?
+            && one.repo.trees().is_in_tree(&one.present.capture.tree, &inside)?
         {
             return Ok(true);
         }
@@ -276,7 +276,7 @@ pub(super) fn names_something(
     for then in document.submodules_in(worktree) {
         if let Some(inside) = inner(&then.path)
             && let Ok(repo) = repository_of(ctx, then)
-            && repo.objects().is_in_tree(&repo.captures().capture_parts(&then.capture)?.files, &inside)?
+            && repo.trees().is_in_tree(&repo.captures().capture_parts(&then.capture)?.files, &inside)?
         {
             return Ok(true);
         }

@@ -55,7 +55,7 @@ impl WorktreeUndo<'_> {
     fn concerned(&self, repo: &Repository, kinds: &[GitOperation]) -> Result<BTreeSet<RepoPath>> {
         let committed = match self.now.head.commit() {
             Some(commit) => repo.objects().read_commit(commit)?.tree,
-            None => repo.objects().empty_tree()?,
+            None => repo.trees().empty_tree()?,
         };
         let mut paths: BTreeSet<RepoPath> = self.now.extras.index.unmerged.iter().map(|stage| stage.path.clone()).collect();
         paths.extend(repo.history().diff_trees(&committed, self.index.old)?.into_iter().map(|change| change.path));
@@ -66,7 +66,7 @@ impl WorktreeUndo<'_> {
                     trees.push(repo.objects().read_commit(&commit)?.tree);
                 }
             }
-            let nothing = repo.objects().empty_tree()?;
+            let nothing = repo.trees().empty_tree()?;
             for tree in trees {
                 paths.extend(repo.history().diff_trees(&nothing, &tree)?.into_iter().map(|change| change.path));
             }

@@ -65,7 +65,7 @@ pub(super) fn are_there(ctx: &Context, transaction: &OperationRecord) -> Result<
         let captures = [&worktree.captures.old, &worktree.captures.new].into_iter().flatten();
         let refs = change.refs.iter().filter_map(|one| one.value.old.as_ref());
         let needed: BTreeSet<&Oid> = trees.chain(captures).chain(refs).collect();
-        if needed.into_iter().any(|oid| !repo.objects().holds(oid)) {
+        if needed.into_iter().any(|oid| !repo.connectivity().holds(oid)) {
             let what = format!("'{}' cannot be undone any more: objects that it needs are gone", transaction.id);
             return Err(Error::new(Code::NotUndoable, what)
                 .why(format!("they were in the submodule '{}'", worktree.path))

@@ -163,7 +163,7 @@ fn tidy_some(ctx: &Context, mut done: TrashCleanupReport) -> Result<TrashCleanup
         done.gone += done.remove_old(trash, days);
     }
     let common = ctx.repo.common_dir();
-    ctx.repo.refs().clear_dead_locks()?;
+    ctx.repo.own_refs().clear_dead_locks()?;
     done.remove_old(DeletionFolder::open(common, Path::new(SCRATCH)), SCRATCH_LASTS);
     // Copies of approved files that nobody has run for a while: they are written again where they are needed.
     done.remove_old(DeletionFolder::open(common, &Path::new(SCRATCH).join(TRUSTED)), SCRATCH_LASTS);

@@ -42,7 +42,7 @@ impl AgentRuns {
                 last_lines(&ctx.layout().agent_log(agent, &task.id), since)
             }
         };
-        Ok(Some(SilentProgramEnd { exit: status, tree: ctx.repo.objects().tree_of(to)?, lines }))
+        Ok(Some(SilentProgramEnd { exit: status, tree: ctx.repo.trees().tree_of(to)?, lines }))
     }
 
     /// Whether the agent has sent no signal in the iteration that is ending.

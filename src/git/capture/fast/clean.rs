@@ -26,7 +26,7 @@ impl Captures<'_> {
         else {
             return Ok(false);
         };
-        if oid(&tree.id)? != self.repo.objects().tree_of(commit)? {
+        if oid(&tree.id)? != self.repo.trees().tree_of(commit)? {
             return Ok(false);
         }
         let Some(seen) = WorktreeWalk::new(worktree.path(), &index, &[], UsualPermissions::of(worktree)).run() else {

@@ -82,7 +82,7 @@ impl Captures<'_> {
     fn write_tree(&self, worktree: &Worktree, index: &Path) -> Result<Oid> {
         let git = self.repo.git_in(worktree).index(index).config("core.splitIndex=false").making_objects();
         let git = git.fetching_nothing().arg("write-tree");
-        Oid::new(if self.repo.objects().is_partial() { git.arg("--missing-ok") } else { git }.text()?)
+        Oid::new(if self.repo.connectivity().is_partial() { git.arg("--missing-ok") } else { git }.text()?)
     }
 
     /// Writes the commits of a capture, in the shape of a stash. The index commit gets the `further` parents, to keep them

@@ -123,13 +123,13 @@ fn a_commit_without_its_tree_that_only_logs_and_hints_name_is_put_apart() {
     std::fs::remove_file(object(&tree)).unwrap();
     files::set_modified(&object(&lost), std::time::SystemTime::UNIX_EPOCH).unwrap();
     let repo = w.scratch.repo();
-    let broken = repo.durability().broken_objects(&[]).unwrap();
+    let broken = repo.power_losses().broken_objects(&[]).unwrap();
     assert_eq!(broken, std::slice::from_ref(&lost));
-    repo.durability().put_broken_apart(&broken).unwrap();
+    repo.power_losses().put_broken_apart(&broken).unwrap();
     assert!(object(&lost).exists(), "the log names it");
     let mended = repo.workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap();
     assert_eq!(mended, Some(MendedBranch { lost: Some(lost), now: w.base.clone() }));
-    repo.durability().put_broken_apart(&broken).unwrap();
+    repo.power_losses().put_broken_apart(&broken).unwrap();
     w.git(&["fsck", "--no-dangling"]);
 }
 

@@ -87,7 +87,7 @@ fn merge(ctx: &Context, task: &TaskId, about: HookFacts) -> Result<HookFacts> {
     let tips = (ctx.repo.refs().read_ref(&target)?, ctx.repo.refs().read_ref(&branch)?);
     let about = HookFacts { branch: Some(branch), target: Some(target), ..about };
     let (Some(target), Some(branch)) = tips else { return Ok(about) };
-    let (merge_tree, files) = match ctx.repo.history().merge_in_memory(&target, &branch)? {
+    let (merge_tree, files) = match ctx.repo.merges().merge_in_memory(&target, &branch)? {
         MergeResult::Clean(tree) => (Some(tree), Vec::new()),
         MergeResult::Conflict(files) => (None, files.iter().map(ToString::to_string).collect()),
     };

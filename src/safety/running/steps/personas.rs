@@ -132,8 +132,8 @@ fn prompt(ctx: &Context, about: StepContext<'_>, persona: Option<&str>, token: &
 
 /// The names of the files that differ between two commits.
 fn names_of(ctx: &Context, old: &Oid, new: &Oid, most: usize) -> Result<Vec<String>> {
-    let objects = ctx.repo.objects();
-    let changes = ctx.repo.history().diff_trees(&objects.tree_of(old)?, &objects.tree_of(new)?)?;
+    let trees = ctx.repo.trees();
+    let changes = ctx.repo.history().diff_trees(&trees.tree_of(old)?, &trees.tree_of(new)?)?;
     Ok(changes.into_iter().take(most).map(|change| change.path.to_string()).collect())
 }
 
