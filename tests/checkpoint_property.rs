@@ -596,8 +596,8 @@ fn restore(repo: &Repository, main: &Worktree, now: &WorktreeCapture, saved: &Wo
     repo.restore()
         .restore_files(&WorktreeRestore { worktree: main, from, to, trash, attempt: ChangeAttempt::First, beside })
         .unwrap();
-    repo.index(main).install_index(&saved.index_tree, &saved.extras.index, &lock).unwrap();
-    repo.index(main).restore_operation(&saved.extras, trash).unwrap();
+    repo.index_edits(main).install_index(&saved.index_tree, &saved.extras.index, &lock).unwrap();
+    repo.index_edits(main).restore_operation(&saved.extras, trash).unwrap();
     lock.release().unwrap();
     let target = match &saved.head {
         Head::Branch { name, .. } => HeadState::Branch(name.clone()),

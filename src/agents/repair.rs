@@ -64,7 +64,7 @@ pub fn repair(ctx: &mut Context, humans: OnHumanOperation) -> Result<RepairRepor
         report.done.extend(worktrees::registrations(ctx)?);
         wait_for_new_locks(&ctx.repo)?;
         clear_locks(&ctx.repo, &mut report)?;
-        let damaged = !ctx.repo.workspaces().damaged_worktrees()?.is_empty();
+        let damaged = !ctx.repo.registrations().damaged_worktrees()?.is_empty();
         let is_lost = !ctx.repo.power_losses().lost_objects()?.is_empty();
         let session_is_open = ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open());
         if damaged || other_boot || is_lost || session_is_open {

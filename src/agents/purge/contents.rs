@@ -22,7 +22,7 @@ pub(super) fn of(ctx: &Context, subject: &PurgeSubject, own: &[RefValue], graph:
     // It may be that of a submodule alone.
     let is_here = |blob: &&Oid| ctx.repo.forgotten().is_blob(blob);
     let Some(path) = &subject.path else { return Ok(subject.blob.iter().filter(is_here).cloned().collect()) };
-    let captures = ctx.repo.captures();
+    let captures = ctx.repo.capture_rewrites();
     let mut found = BTreeSet::new();
     for record in ctx.state().record.checkpoints.all()? {
         found.extend(captures.contents_at(&record.capture, path));
@@ -56,7 +56,7 @@ pub(super) fn in_commits(
     kept: &BTreeSet<&Oid>,
     path: &RepoPath,
 ) -> Result<Vec<(Oid, BTreeSet<Oid>)>> {
-    let structure = ctx.repo.captures().structure(graph.commits().map(|(commit, _)| commit));
+    let structure = ctx.repo.capture_rewrites().structure(graph.commits().map(|(commit, _)| commit));
     let mut found = Vec::new();
     for (commit, tree) in graph.commits().filter(|(commit, _)| !structure.contains(*commit) && !kept.contains(commit)) {
         let contents = ctx.repo.forgotten().contents_at(tree, path)?;

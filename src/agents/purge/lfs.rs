@@ -72,6 +72,6 @@ pub(super) fn going(ctx: &Context, journal: &PurgeJournal) -> Vec<PathBuf> {
 
 /// Deletes what no capture names any more. What it is a link to is the user's, and stays.
 pub(super) fn release(ctx: &Context) -> Result<()> {
-    ctx.repo.captures().release_lfs(Duration::ZERO)?;
-    repositories(ctx)?.iter().try_for_each(|inner| inner.captures().release_lfs(Duration::ZERO).map(drop))
+    ctx.repo.lfs_files().release_lfs(Duration::ZERO)?;
+    repositories(ctx)?.iter().try_for_each(|inner| inner.lfs_files().release_lfs(Duration::ZERO).map(drop))
 }

@@ -56,7 +56,7 @@ impl SubmodulePurgeSubject {
     /// What is to go of a capture that has to be made anew.
     fn in_capture(&self, repo: &Repository, capture: &Oid) -> BTreeSet<Oid> {
         match self {
-            Self::Path(path) => repo.captures().contents_at(capture, path),
+            Self::Path(path) => repo.capture_rewrites().contents_at(capture, path),
             Self::Content(blob) => BTreeSet::from([blob.clone()]),
         }
     }
@@ -145,7 +145,7 @@ fn in_one(
     for value in captures {
         // The same capture may be in the repositories of several submodules, and is made anew in each.
         let is_here = made.get(&value.oid).is_some_and(|(new, _)| repo.connectivity().holds(new));
-        if !is_here && let Some(new) = repo.captures().without(&value.oid, &cut, |further| Ok(further.clone()))? {
+        if !is_here && let Some(new) = repo.capture_rewrites().without(&value.oid, &cut, |further| Ok(further.clone()))? {
             made.insert(value.oid.clone(), (new.capture, new.paths));
         }
         let new = made.get(&value.oid).map(|(new, _)| new.clone());

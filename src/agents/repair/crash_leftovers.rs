@@ -50,7 +50,7 @@ pub fn find(ctx: &Context, stay: &BTreeSet<&TaskId>) -> Result<Vec<String>> {
 
 /// Workspaces of which git has the entry and nobody the folder.
 fn half_removed(ctx: &Context) -> Result<Vec<String>> {
-    let listed: HashSet<PathBuf> = ctx.repo.worktrees().linked()?.into_iter().map(|(_, folder)| folder).collect();
+    let listed: HashSet<PathBuf> = ctx.repo.worktree_owners().linked()?.into_iter().map(|(_, folder)| folder).collect();
     let workspaces = ctx.state().restorable.workspaces.values().map(|one| Path::new(&one.path));
     let half = workspaces.filter(|path| listed.contains(*path) && path.symlink_metadata().is_err());
     Ok(half.map(|path| format!("the workspace '{}' is half removed: the rest of it goes too", path.display())).collect())

@@ -73,7 +73,7 @@ pub(super) fn set_up(
     let git = ctx.repo.git_in(&made).writing().config("commit.gpgSign=false").env("GIT_EDITOR", "true");
     let git = git.args(["revert", "--no-edit", "--mainline", "1"]).args(open.iter().map(|unit| unit.oid.as_str()));
     let output = git.run()?;
-    if !output.ok() && !ctx.repo.captures().in_progress(&made)?.contains(&GitOperation::Revert) {
+    if !output.ok() && !ctx.repo.git_operations().in_progress(&made)?.contains(&GitOperation::Revert) {
         return Err(output.error().hint(format!("git worktree remove --force '{}'", path.display())));
     }
     env::fault_point("resolve.reverting");

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::extras::CaptureExtras;
 use crate::base::modes::{GITLINK, TREE};
-use crate::repo::handles::Captures;
+use crate::repo::handles::CaptureRewrites;
 use axiom_base::error::{Code, Result};
 use axiom_model::base::names::{Oid, RepoPath};
 
@@ -33,7 +33,7 @@ impl<'s> ContentSearch<'s> {
     }
 }
 
-impl Captures<'_> {
+impl CaptureRewrites<'_> {
     /// The paths of a capture, staged ones too, whose content is what is looked for.
     pub fn paths_holding(&self, capture: &Oid, search: &mut ContentSearch<'_>) -> Result<BTreeSet<RepoPath>> {
         let objects = self.repo.objects();

@@ -136,7 +136,7 @@ impl CaptureExtras {
                 }
             }
         }
-        for one in r.captures().operation_refs(worktree)? {
+        for one in r.git_operations().operation_refs(worktree)? {
             if !operation.iter().any(|file| file.path == one.path) {
                 operation.push(one);
             }

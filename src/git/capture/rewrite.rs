@@ -8,7 +8,7 @@ use crate::base::modes::{GITLINK as SUBMODULE, TREE};
 use crate::base::object_kind::ObjectKind;
 use crate::capture::worktree::captured_trees::INDEX_OF;
 use crate::objects::database::{CommitContent, TreeEntry};
-use crate::repo::handles::{Captures, Objects, Trees};
+use crate::repo::handles::{CaptureRewrites, Objects, Trees};
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::checkpoint::purge::CaptureRemovals;
@@ -35,7 +35,7 @@ struct ReducedCapture {
     changed: bool,
 }
 
-impl Captures<'_> {
+impl CaptureRewrites<'_> {
     /// The capture without what `cut` takes; where the checked-out commit has another file in its place, that is there instead.
     /// What that commit has itself stays. `further` gives the new id of each commit that the index commit keeps beside extras.
     /// `None` where nothing changes. Nothing refers to the new objects yet.

@@ -87,7 +87,7 @@ impl Captures<'_> {
         let never = self.never_content(worktree, options);
         let wider = never.leaving_out(options);
         let options = wider.as_ref().unwrap_or(options);
-        let mut capture = match self.fast_capture(worktree, options)? {
+        let mut capture = match self.repo.quick_captures().fast_capture(worktree, options)? {
             Some(capture) => capture,
             None => self.capture_by_git(worktree, options)?,
         };
@@ -198,9 +198,9 @@ impl Captures<'_> {
         let hidden = facts.skip_worktree.iter().chain(changed.gone()).filter(|path| path.file_name() == b".gitattributes");
         let attributes: BTreeSet<RepoPath> = attributes.into_iter().chain(hidden.cloned()).collect();
         let at = RoundTripScan { worktree, index: &index, attributes: &attributes, scope: CaptureScope::Whole };
-        if let Some(known) = self.known_conversions(&at)? {
+        if let Some(known) = self.repo.kept_bytes().known_conversions(&at)? {
             let tracked = self.unchanged_files(worktree, &index, (&changed, &gaps))?;
-            raw.extend(self.raw_unchanged(&at, known, tracked, &mut coverage)?);
+            raw.extend(self.repo.kept_bytes().raw_unchanged(&at, known, tracked, &mut coverage)?);
         }
         raw.sort_by(|one, other| one.path.cmp(&other.path));
         let mut extras = CaptureExtras::read(self.repo, worktree, facts, &mut coverage)?;
@@ -209,7 +209,11 @@ impl Captures<'_> {
             (extras.index.sparse, extras.index.present) = (true, present);
         }
         extras.modes = usual.unusual_ones(self.repo, worktree.path(), changed.there().chain(&narrow))?;
-        self.name_private(&extras.modes, |path| untracked.contains(path) && !gaps.has(path), &mut coverage);
+        self.repo.captured_permissions().name_private(
+            &extras.modes,
+            |path| untracked.contains(path) && !gaps.has(path),
+            &mut coverage,
+        );
         extras.gaps = gaps.name(&mut coverage);
         extras.gaps.extend(encrypted);
         let index_tree = match known.filter(|tree| settled && self.repo.objects().has_object(tree)) {

@@ -38,7 +38,7 @@ impl Checkpoints<'_> {
         document: &[u8],
         captures: &BTreeMap<Oid, Oid>,
     ) -> Result<Option<RewrittenCapture>> {
-        self.repo.captures().without(capture, cut, |parent| self.record_again(parent, document, captures))
+        self.repo.capture_rewrites().without(capture, cut, |parent| self.record_again(parent, document, captures))
     }
 
     fn record_again(&self, commit: &Oid, document: &[u8], captures: &BTreeMap<Oid, Oid>) -> Result<Oid> {

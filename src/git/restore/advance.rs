@@ -19,7 +19,7 @@ use crate::capture::worktree::is_below;
 use crate::index::lock::IndexLock;
 use crate::index::status::StatusKind;
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::repo::handles::Restores;
+use crate::repo::handles::CheckoutAdvances;
 use crate::repo::worktrees::Worktree;
 
 /// The move of a checked-out branch from one commit to another.
@@ -48,14 +48,14 @@ impl CheckoutAdvance<'_> {
     }
 }
 
-impl Restores<'_> {
+impl CheckoutAdvances<'_> {
     /// Checks that no changes of the user are in the way; changes nothing. The caller records the operation, then calls
-    /// [`Restores::apply_advance`].
+    /// [`CheckoutAdvances::apply_advance`].
     pub fn prepare_advance(&self, advance: &CheckoutAdvance<'_>) -> Result<()> {
         self.check_branch(advance, &[advance.old])?;
         let changes = self.repo.history().diff_trees(advance.old, advance.new)?;
         self.check_the_way(advance, &changes)?;
-        self.check_obstacles_of(
+        self.repo.restore().check_obstacles_of(
             advance.worktree.path(),
             &self.of_files(advance.worktree, &changes)?,
             ClosedFolderRule::IsInTheWay,
@@ -65,7 +65,7 @@ impl Restores<'_> {
     /// Prepares the contents of the files, as [`Restores::prepare_restore`] does.
     pub fn prepare_advance_files(&self, advance: &CheckoutAdvance<'_>) -> Result<PreparedFiles> {
         let changes = self.repo.history().diff_trees(advance.old, advance.new)?;
-        self.prepare_changes(&advance.restore(ChangeAttempt::First), &self.of_files(advance.worktree, &changes)?)
+        self.repo.restore().prepare_changes(&advance.restore(ChangeAttempt::First), &self.of_files(advance.worktree, &changes)?)
     }
 
     /// Moves the files, then the branch, then the index, while `index.lock` is held. After a crash, call it again: what is
@@ -74,7 +74,7 @@ impl Restores<'_> {
         self.apply_prepared(advance, attempt, None)
     }
 
-    /// As [`Restores::apply_advance`], with the contents that [`Restores::prepare_advance_files`] prepared.
+    /// As [`CheckoutAdvances::apply_advance`], with the contents that [`CheckoutAdvances::prepare_advance_files`] prepared.
     pub fn apply_prepared(
         &self,
         advance: &CheckoutAdvance<'_>,
@@ -99,7 +99,7 @@ impl Restores<'_> {
         let CheckoutAdvance { worktree, old, new, .. } = *advance;
         env::fault_point("git.advance-before-files");
         let restore = advance.restore(attempt);
-        let mut report = self.restore_changes(&restore, &self.of_files(worktree, &changes)?, prepared)?;
+        let mut report = self.repo.restore().restore_changes(&restore, &self.of_files(worktree, &changes)?, prepared)?;
         report.left.extend(passed_by);
         env::fault_point("git.advance-before-ref");
         let now = self.repo.refs().read_ref(advance.branch)?;
@@ -117,7 +117,7 @@ impl Restores<'_> {
             let users = self.repo.index(worktree).users_entries(&worktree.index_file(), old, new)?;
             changes.retain(|change| !users.contains_key(&change.path));
         }
-        self.repo.index(worktree).replace_entries(&changes, (old, new), &lock, &report.placed)?;
+        self.repo.index_edits(worktree).replace_entries(&changes, (old, new), &lock, &report.placed)?;
         lock.release()?;
         Ok(report)
     }
@@ -175,12 +175,12 @@ impl Restores<'_> {
         let changes: Vec<TreeChange> = changes.iter().filter(looked_at).cloned().collect();
         let (from, to, trash) = (advance.old, advance.new, advance.trash);
         let restore = WorktreeRestore { worktree, from, to, trash, attempt: ChangeAttempt::First, beside: None };
-        self.not_as_either(&restore, &changes)
+        self.repo.reversals().not_as_either(&restore, &changes)
     }
 
     fn check_the_way(&self, advance: &CheckoutAdvance<'_>, changes: &[TreeChange]) -> Result<()> {
         // As a rule nothing is there; only otherwise git has to look at the whole worktree.
-        if self.repo.captures().are_as_committed(advance.worktree, advance.old, changes)? {
+        if self.repo.quick_captures().are_as_committed(advance.worktree, advance.old, changes)? {
             return Ok(());
         }
         let mut blocking: Vec<String> = Vec::new();

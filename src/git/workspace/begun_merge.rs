@@ -14,7 +14,7 @@ use crate::base::tree_change::{FileId, TreeChange};
 use crate::capture::extras::{CaptureExtras, GitOperationFile};
 use crate::capture::sequencer::GitOperation;
 use crate::capture::worktree::{WorktreeCapture, is_below};
-use crate::repo::handles::Workspaces;
+use crate::repo::handles::UnfinishedWork;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::Result;
 use axiom_base::files;
@@ -71,14 +71,14 @@ impl InProgressMerge {
     }
 }
 
-impl Workspaces<'_> {
+impl UnfinishedWork<'_> {
     /// The merge of one commit that is in progress in a workspace.
     pub fn begun_merge(&self, workspace: &Worktree) -> Result<Option<InProgressMerge>> {
         let text = files::read_small(&workspace.git_dir().join(MERGE_HEAD), 1024)?.content().unwrap_or_default();
         // An octopus merge is none of ours, and none that a conflict is settled by.
         let theirs = std::str::from_utf8(&text).ok().and_then(|text| Oid::new(text.trim()).ok());
         let Some(theirs) = theirs.filter(|oid| self.repo.objects().has_object(oid)) else { return Ok(None) };
-        if self.repo.captures().in_progress(workspace)? != [GitOperation::Merge] {
+        if self.repo.git_operations().in_progress(workspace)? != [GitOperation::Merge] {
             return Ok(None);
         }
         let Some(ours) = self.repo.refs().head(workspace)?.commit().cloned() else { return Ok(None) };

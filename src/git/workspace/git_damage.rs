@@ -1,5 +1,5 @@
 //! Finding damage to git's own files and objects, in the main worktree, in linked ones, and among the refs. Changes nothing, but
-//! for [`Workspaces::mend_torn_index`].
+//! for [`WorkspaceDamage::mend_torn_index`].
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::worktrees::move_once;
 use crate::base::formats::RefFormat;
 use crate::base::head::Head;
 use crate::index::file;
-use crate::repo::handles::Workspaces;
+use crate::repo::handles::WorkspaceDamage;
 use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 
@@ -27,7 +27,7 @@ const SMALL: u64 = 64 * 1024;
 /// How many commits of a log are tried.
 const MOST_TRIED: usize = 20;
 
-impl Workspaces<'_> {
+impl WorkspaceDamage<'_> {
     /// What is damaged of git's own in these worktrees, whose registrations are sound, and among the refs.
     pub fn git_damage(&self, worktrees: &[Worktree]) -> Result<Vec<GitDamage>> {
         let something_is_lost = !self.repo.power_losses().lost_objects()?.is_empty();
@@ -50,7 +50,7 @@ impl Workspaces<'_> {
         let place = || worktree.path().display().to_string();
         let logs = |branch: Option<&RefName>| self.newest_whole(Some(worktree), branch);
         // Before HEAD is read: git may refuse it for such a branch.
-        if let Some(name) = self.branch_in(worktree.git_dir())?
+        if let Some(name) = self.repo.registrations().branch_in(worktree.git_dir())?
             && let Some(damaged) = self.damaged_ref(&name, Some(worktree))?
         {
             return Ok(Some(damaged));

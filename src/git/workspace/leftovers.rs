@@ -15,7 +15,7 @@ use crate::index::lock::IndexLock;
 use crate::index::status::StatusKind;
 use crate::objects::durability::sync_file_system;
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::repo::handles::Workspaces;
+use crate::repo::handles::UnfinishedWork;
 use crate::repo::worktrees::Worktree;
 use crate::workspace::begun_merge::{CompletionClaim, InProgressMerge};
 use axiom_model::checkpoint::coverage::CaptureCoverage;
@@ -78,8 +78,8 @@ struct SortedLeftovers {
     skipped: Vec<(RepoPath, LeftoverSkipReason)>,
 }
 
-impl Workspaces<'_> {
-    /// Commits everything in a workspace to its branch, see [`Workspaces::commit_once`]. If a `git gc` removed objects of
+impl UnfinishedWork<'_> {
+    /// Commits everything in a workspace to its branch, see [`UnfinishedWork::commit_once`]. If a `git gc` removed objects of
     /// the new commit, the commit is undone and made again; the files do not change.
     pub fn commit_leftovers(&self, leftovers: &LeftoversRequest<'_>) -> Result<CommittedLeftovers> {
         let mut tries = 1;
@@ -196,7 +196,7 @@ impl Workspaces<'_> {
     fn commit_all(&self, leftovers: &LeftoversRequest<'_>) -> Result<Option<CommittedLeftovers>> {
         let LeftoversRequest { workspace, branch, message, max_file_size, claim: _ } = *leftovers;
         let options = CaptureOptions { max_file_size, ..CaptureOptions::default() };
-        let Some(capture) = self.repo.captures().fast_capture(workspace, &options)? else { return Ok(None) };
+        let Some(capture) = self.repo.quick_captures().fast_capture(workspace, &options)? else { return Ok(None) };
         let Head::Branch { name, commit: Some(old) } = &capture.head else { return Ok(None) };
         // git goes on with an operation that is in progress.
         if name != branch || !capture.extras.operation.is_empty() || !holds_everything(&capture.coverage) {
@@ -215,7 +215,7 @@ impl Workspaces<'_> {
         // The index may name only what is on disk.
         self.repo.durability().sync_objects()?;
         let lock = IndexLock::take_patiently(workspace, LOCK)?;
-        let staged = self.repo.index(workspace).edit_whole_index(&capture.tree, &lock, &[]);
+        let staged = self.repo.index_edits(workspace).edit_whole_index(&capture.tree, &lock, &[]);
         lock.release()?;
         if !staged? {
             return Ok(None);
@@ -319,7 +319,7 @@ mod tests {
             max_file_size: 100,
             claim: CompletionClaim::None,
         };
-        scratch.repo().workspaces().commit_leftovers(&leftovers)
+        scratch.repo().unfinished_work().commit_leftovers(&leftovers)
     }
 
     #[test]

@@ -13,14 +13,13 @@ use std::path::{Path, PathBuf};
 use axiom_base::error::Result;
 use axiom_base::{env, files};
 use axiom_model::base::names::{Oid, RefName};
-
 use super::registration::{RegistrationFile, is_torn_back, is_torn_pointer};
 use super::registration_mend::write_common_dir;
 use super::worktrees::move_once;
 use crate::index::file;
 use crate::index::filters::FILTER_LIMIT;
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::repo::handles::Workspaces;
+use crate::repo::handles::{WorkspaceDamage, UnfinishedWork, Workspaces, WorktreeRegistrations};
 use crate::repo::ownership::is_same_place;
 use crate::repo::repository::path_of;
 use crate::repo::worktrees::{Worktree, trimmed};
@@ -38,78 +37,12 @@ pub struct MendedBranch {
     pub now: Oid,
 }
 
-impl Workspaces<'_> {
-    /// Checks the files that register the workspace at `path`, without git. If `commondir` or `gitdir` was never synced, and
-    /// neither was what is written before it, the workspace was still being made: its folder and registration go to the trash.
-    /// Returns what was done.
-    pub fn mend_registration(&self, path: &Path, branch: &RefName, trash: &Path) -> Result<Option<&'static str>> {
-        let Some(registration) = self.registration_of(path)? else { return Ok(None) };
-        let is_empty = |name: &str| -> Result<bool> {
-            let content = files::read_optional(&registration.join(name), SMALL)?;
-            Ok(content.is_none_or(|content| content.trim_ascii().is_empty()))
-        };
-        let is_named = self
-            .repo
-            .worktrees()
-            .own_git_dir_of(path)
-            .is_ok_and(|named| named.is_some_and(|named| is_same_place(&named, &registration)));
-        // The folder names its registration and has an index: its files were written, whatever the registration lost.
-        let is_made = is_named && self.is_sound(&registration.join("index"));
-        let (is_lost, leads_nowhere) =
-            (is_empty("gitdir")?, !self.is_sound_file(&registration.join("commondir"), RegistrationFile::CommonDir)?);
-        // Without its folder there is nothing that a torn registration could be connected with; git would go on taking its branch for
-        // one that is checked out, at the torn path.
-        let is_torn_alone = path.symlink_metadata().is_err() && is_torn_back(&registration, path)?;
-        if (leads_nowhere || is_lost || is_torn_alone) && !is_made {
-            self.put_in_trash(path, trash)?;
-            return Ok(Some("was incomplete when the machine stopped, and was moved to the trash"));
-        }
-        if leads_nowhere {
-            write_common_dir(&registration)?;
-            env::fault_point("git.mend-leads-home");
-        }
-        let torn = leads_nowhere || is_lost || is_torn_pointer(path, &registration)? || is_torn_back(&registration, path)?;
-        if torn && path.symlink_metadata().is_ok() {
-            self.repo.worktrees().connect(path, &registration)?;
-            env::fault_point("git.mend-connected");
-        }
-        if !self.is_sound_file(&registration.join("HEAD"), RegistrationFile::Head)? {
-            let head = registration.join("HEAD");
-            files::write_atomic(&head, &symbolic(branch))?;
-            files::set_mode(&head, mode_of(&registration.join("commondir")))?;
-            return Ok(Some("had lost its HEAD, and is on its branch again"));
-        }
-        Ok(torn.then_some("was no longer connected with its repository, and is again"))
-    }
-
-    /// The registration of the workspace at `path`, whether or not git lists it: the one whose `gitdir` names it, or one with an empty
-    /// or torn `gitdir` that the workspace's `.git` names or that has the folder's name.
-    fn registration_of(&self, path: &Path) -> Result<Option<PathBuf>> {
-        let pointer = path.join(".git");
-        let there = files::read_small(&pointer, SMALL)?.content().unwrap_or_default();
-        let named = there.strip_prefix(b"gitdir: ").map(|named| path.join(path_of(trimmed(named))));
-        let mut nameless = None;
-        for entry in files::list(&self.repo.common_dir().join("worktrees"))? {
-            let registration = entry.path();
-            let back = files::read_optional(&registration.join("gitdir"), SMALL)?.unwrap_or_default();
-            let back = trimmed(&back);
-            if !back.is_empty() && path_of(back) == pointer {
-                return Ok(Some(registration));
-            }
-            let is_somebodys = back.ends_with(b"/.git");
-            let is_its_own = named.as_ref() == Some(&registration) || path.file_name() == registration.file_name();
-            if !is_somebodys && is_its_own && (back.is_empty() || is_torn_back(&registration, path)?) {
-                nameless = Some(registration);
-            }
-        }
-        Ok(nameless)
-    }
-
+impl WorkspaceDamage<'_> {
     /// Makes sure that the branch of the workspace at `path` is at a complete commit. If it is not, it is set to the newest
     /// complete commit of its reflog, or to `base`, which is assumed to be complete. A commit that only a log names any more
     /// is lost too. The files of the workspace do not change.
     pub fn mend_branch(&self, path: &Path, branch: &RefName, base: Option<&Oid>, trash: &Path) -> Result<Option<MendedBranch>> {
-        let Some(registration) = self.registration_of(path)? else { return Ok(None) };
+        let Some(registration) = self.repo.registrations().registration_of(path)? else { return Ok(None) };
         let file = self.repo.common_dir().join(branch.in_git());
         let loose = files::read_optional(&file, SMALL)?;
         let damaged = loose.is_some_and(|content| {
@@ -180,7 +113,7 @@ impl Workspaces<'_> {
     /// Makes the index of the workspace at `path` again from its commit, if the index cannot be read or names missing
     /// objects; returns whether it did. The files do not change: changes that were staged are then unstaged.
     pub fn mend_index(&self, path: &Path, trash: &Path) -> Result<bool> {
-        let Some(registration) = self.registration_of(path)? else { return Ok(false) };
+        let Some(registration) = self.repo.registrations().registration_of(path)? else { return Ok(false) };
         let worktree = Worktree::linked(path.to_owned(), registration);
         if worktree.verify().is_err() || self.is_sound(&worktree.index_file()) {
             return Ok(false);
@@ -200,7 +133,9 @@ impl Workspaces<'_> {
         };
         self.repo.connectivity().is_partial() || file.entries().iter().filter(|entry| entry.mode != link).all(is_there)
     }
+}
 
+impl UnfinishedWork<'_> {
     /// Whether the workspace at `path` has changes or untracked files, or is no worktree any more; `false` where nothing is there.
     pub fn is_workspace_changed(&self, path: &Path) -> Result<bool> {
         let Some(entry) = self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present) else {
@@ -211,13 +146,83 @@ impl Workspaces<'_> {
             self.repo.git_in(&entry.worktree).limited(FILTER_LIMIT).args(["status", "--porcelain", "--untracked-files=normal"]);
         Ok(!status.run_ok()?.stdout.is_empty())
     }
+}
 
+impl Workspaces<'_> {
     /// Moves a workspace's folder and registration to the trash. The branch stays.
     pub fn put_in_trash(&self, path: &Path, trash: &Path) -> Result<()> {
-        let registration = self.registration_of(path)?;
+        let registration = self.repo.registrations().registration_of(path)?;
         move_once(path, &trash.join("folder"))?;
         env::fault_point("git.mend-folder-moved");
         registration.map_or(Ok(()), |from| move_once(&from, &self.repo.common_dir().join("axiom/trash").join(env::fresh_id())))
+    }
+}
+
+impl WorktreeRegistrations<'_> {
+    /// Checks the files that register the workspace at `path`, without git. If `commondir` or `gitdir` was never synced, and
+    /// neither was what is written before it, the workspace was still being made: its folder and registration go to the trash.
+    /// Returns what was done.
+    pub fn mend_registration(&self, path: &Path, branch: &RefName, trash: &Path) -> Result<Option<&'static str>> {
+        let Some(registration) = self.registration_of(path)? else { return Ok(None) };
+        let is_empty = |name: &str| -> Result<bool> {
+            let content = files::read_optional(&registration.join(name), SMALL)?;
+            Ok(content.is_none_or(|content| content.trim_ascii().is_empty()))
+        };
+        let is_named = self
+            .repo
+            .worktree_owners()
+            .own_git_dir_of(path)
+            .is_ok_and(|named| named.is_some_and(|named| is_same_place(&named, &registration)));
+        // The folder names its registration and has an index: its files were written, whatever the registration lost.
+        let is_made = is_named && self.repo.workspace_damage().is_sound(&registration.join("index"));
+        let (is_lost, leads_nowhere) =
+            (is_empty("gitdir")?, !self.is_sound_file(&registration.join("commondir"), RegistrationFile::CommonDir)?);
+        // Without its folder there is nothing that a torn registration could be connected with; git would go on taking its branch for
+        // one that is checked out, at the torn path.
+        let is_torn_alone = path.symlink_metadata().is_err() && is_torn_back(&registration, path)?;
+        if (leads_nowhere || is_lost || is_torn_alone) && !is_made {
+            self.repo.workspaces().put_in_trash(path, trash)?;
+            return Ok(Some("was incomplete when the machine stopped, and was moved to the trash"));
+        }
+        if leads_nowhere {
+            write_common_dir(&registration)?;
+            env::fault_point("git.mend-leads-home");
+        }
+        let torn = leads_nowhere || is_lost || is_torn_pointer(path, &registration)? || is_torn_back(&registration, path)?;
+        if torn && path.symlink_metadata().is_ok() {
+            self.repo.worktree_owners().connect(path, &registration)?;
+            env::fault_point("git.mend-connected");
+        }
+        if !self.is_sound_file(&registration.join("HEAD"), RegistrationFile::Head)? {
+            let head = registration.join("HEAD");
+            files::write_atomic(&head, &symbolic(branch))?;
+            files::set_mode(&head, mode_of(&registration.join("commondir")))?;
+            return Ok(Some("had lost its HEAD, and is on its branch again"));
+        }
+        Ok(torn.then_some("was no longer connected with its repository, and is again"))
+    }
+
+    /// The registration of the workspace at `path`, whether or not git lists it: the one whose `gitdir` names it, or one with an empty
+    /// or torn `gitdir` that the workspace's `.git` names or that has the folder's name.
+    fn registration_of(&self, path: &Path) -> Result<Option<PathBuf>> {
+        let pointer = path.join(".git");
+        let there = files::read_small(&pointer, SMALL)?.content().unwrap_or_default();
+        let named = there.strip_prefix(b"gitdir: ").map(|named| path.join(path_of(trimmed(named))));
+        let mut nameless = None;
+        for entry in files::list(&self.repo.common_dir().join("worktrees"))? {
+            let registration = entry.path();
+            let back = files::read_optional(&registration.join("gitdir"), SMALL)?.unwrap_or_default();
+            let back = trimmed(&back);
+            if !back.is_empty() && path_of(back) == pointer {
+                return Ok(Some(registration));
+            }
+            let is_somebodys = back.ends_with(b"/.git");
+            let is_its_own = named.as_ref() == Some(&registration) || path.file_name() == registration.file_name();
+            if !is_somebodys && is_its_own && (back.is_empty() || is_torn_back(&registration, path)?) {
+                nameless = Some(registration);
+            }
+        }
+        Ok(nameless)
     }
 }
 

@@ -16,7 +16,7 @@ use super::damaged_worktree::DamagedWorktree;
 use super::worktrees::HALF_MADE;
 use crate::base::formats::RefFormat;
 use crate::base::readable::is_caused_by_gap;
-use crate::repo::handles::Workspaces;
+use crate::repo::handles::WorktreeRegistrations;
 use crate::repo::ownership::{folder_of, is_same_place, named_by};
 use crate::repo::repository::path_of;
 use crate::repo::worktrees::{FEW_WORKTREES, POINTER_LIMIT};
@@ -117,7 +117,7 @@ fn branch_of(head: &[u8]) -> Option<RefName> {
     name.map(RefName::of_git).filter(|name| !name.as_str().contains(".."))
 }
 
-impl Workspaces<'_> {
+impl WorktreeRegistrations<'_> {
     /// The linked worktrees whose files git cannot read. A worktree whose folder is missing does not count, unless it stops
     /// git everywhere.
     pub fn damaged_worktrees(&self) -> Result<Vec<DamagedWorktree>> {
@@ -224,8 +224,13 @@ impl Workspaces<'_> {
     /// The folder whose `.git` names this registration, searched next to the known worktrees.
     fn folder_that_names(&self, registration: &Path) -> Result<Option<PathBuf>> {
         let main = self.repo.worktrees().main_worktree().ok().map(|main| main.path().to_owned());
-        let known =
-            self.repo.worktrees().linked()?.into_iter().filter(|(git_dir, _)| git_dir != registration).map(|(_, folder)| folder);
+        let known = self
+            .repo
+            .worktree_owners()
+            .linked()?
+            .into_iter()
+            .filter(|(git_dir, _)| git_dir != registration)
+            .map(|(_, folder)| folder);
         let mut places: Vec<PathBuf> = main.iter().map(|main| main.join(".worktrees")).collect();
         places.extend(main.into_iter().chain(known).filter_map(|folder| folder.parent().map(Path::to_owned)));
         // What is left of a torn path leads to the folder above, or to one beside.
@@ -296,13 +301,13 @@ mod tests {
         let repo = scratch.repo();
         scratch.git(&["worktree", "add", "-q", "../w", "-b", "agents/two"]);
         let registration = scratch.path().join(".git/worktrees/w");
-        let damage = || repo.workspaces().damage_of(&registration).unwrap();
+        let damage = || repo.registrations().damage_of(&registration).unwrap();
         let whole = std::fs::read(registration.join("HEAD")).unwrap();
         for rest in 4..whole.len() - 1 {
             std::fs::write(registration.join("HEAD"), &whole[..rest]).unwrap();
             let damage = damage().unwrap_or_else(|| panic!("{rest}"));
             assert_eq!(damage.parts, [RegistrationFile::Head], "{rest}");
-            repo.workspaces().mend_worktree(&damage, &scratch.path().join(format!(".git/axiom/trash/{rest}"))).unwrap();
+            repo.registrations().mend_worktree(&damage, &scratch.path().join(format!(".git/axiom/trash/{rest}"))).unwrap();
         }
         // Whoever writes it by hand leaves the line end out.
         for sound in [&whole[..whole.len() - 1], b"ref: refs/heads/new\n"] {

@@ -80,7 +80,7 @@ pub fn compact(ctx: &mut Context) -> Result<CompactReport> {
         let edits: Vec<_> = cut.into_iter().collect();
         ctx.repo.refs().update_refs(&edits, "git axiom: compact")?;
         env::fault_point("checkpoint.before-pack");
-        let damaged = ctx.repo.workspaces().damaged_worktrees()?.into_iter().next();
+        let damaged = ctx.repo.registrations().damaged_worktrees()?.into_iter().next();
         let mut not_packed = damaged.map(|one| format!("the worktree '{}' is damaged: {}", one.place().display(), one.why()));
         if not_packed.is_none() {
             match ctx.repo.durability().pack_loose() {

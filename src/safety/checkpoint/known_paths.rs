@@ -111,11 +111,11 @@ fn of_all(
         if !worktree.is_main() && paths.is_empty() && complete.had(&worktree, &head) {
             worktree.verify()?;
             let capture_then = capture.clone();
-            let capture = ctx.repo.captures().capture_again(head, earlier)?;
+            let capture = ctx.repo.quick_captures().capture_again(head, earlier)?;
             all.push((CapturedWorktree { worktree, capture, submodules: Vec::new() }, Some(capture_then)));
             continue;
         }
-        match ctx.repo.captures().capture_named(&worktree, options, earlier, &paths)? {
+        match ctx.repo.quick_captures().capture_named(&worktree, options, earlier, &paths)? {
             Some(capture) => all.push((CapturedWorktree { worktree, capture, submodules: Vec::new() }, None)),
             None => return Ok(Err(format!("the worktree '{}' has to be checked completely", worktree.path().display()))),
         }
@@ -235,7 +235,7 @@ impl NewestCheckpoint {
             None => (&self.name, &self.capture),
         };
         let earlier = EarlierCapture { checkpoint, main, capture: then, coverage };
-        let mut capture = ctx.repo.captures().capture_again(head, earlier).ok()?;
+        let mut capture = ctx.repo.quick_captures().capture_again(head, earlier).ok()?;
         if let (Some(only), Some(known)) = (&mut capture.coverage.only, &coverage.only) {
             only.paths.clone_from(&known.paths);
         }

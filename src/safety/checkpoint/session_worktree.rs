@@ -147,6 +147,6 @@ pub(super) fn main_then(ctx: &Context, capture: &Oid, document: &CheckpointDocum
         (None, None) => return None,
     };
     let earlier = EarlierCapture { checkpoint: &document.name, main: capture, capture, coverage };
-    let then = ctx.repo.captures().capture_again(head, earlier).ok()?;
+    let then = ctx.repo.quick_captures().capture_again(head, earlier).ok()?;
     Some(WorktreeCapture { coverage: coverage.clone(), included: coverage.included.paths.clone(), ..then })
 }

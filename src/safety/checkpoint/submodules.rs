@@ -317,7 +317,7 @@ pub(crate) fn collect(ctx: &Context, lfs_age: Duration) -> Result<()> {
         if !edits.is_empty() {
             repo.refs().update_refs(&edits, "git axiom: no longer kept")?;
         }
-        if let Err(error) = repo.captures().release_lfs(lfs_age) {
+        if let Err(error) = repo.lfs_files().release_lfs(lfs_age) {
             tracing::warn!(%error, "contents of LFS files of a submodule that no checkpoint names stay for now");
         }
     }

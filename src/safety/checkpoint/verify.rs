@@ -178,7 +178,7 @@ fn lfs_contents(
     let captures = std::iter::once(&record.capture).chain(others);
     let wrong: Vec<String> = captures
         .flat_map(|capture| {
-            ctx.repo.captures().lfs_problems(capture, look == CheckpointVerifyDepth::Whole, known).unwrap_or_default()
+            ctx.repo.lfs_files().lfs_problems(capture, look == CheckpointVerifyDepth::Whole, known).unwrap_or_default()
         })
         .map(|path| path.to_string())
         .collect();

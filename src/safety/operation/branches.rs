@@ -50,7 +50,7 @@ pub fn branches_are_free(ctx: &Context, operation: &JournaledOperation) -> Resul
             }
         }
         // During a rebase or bisect, HEAD is on no branch; at its end git would find another commit on the branch.
-        let waiting = ctx.repo.captures().branches_in_progress(&entry.worktree)?;
+        let waiting = ctx.repo.git_operations().branches_in_progress(&entry.worktree)?;
         if let Some((branch, kind)) = waiting.iter().find(|(branch, _)| is_meant(branch)) {
             return Err(Error::new(Code::BranchInUse, format!("{} is part of {} in '{place}'", branch.short(), kind.words()))
                 .hint(format!("end it there first: {}", kind.ways_out())));

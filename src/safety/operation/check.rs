@@ -47,7 +47,7 @@ pub(super) fn expectations(ctx: &Context, operation: &JournaledOperation) -> Res
     for change in &operation.advances {
         advance(ctx, change, ctx.txn(), |_, advance| {
             IndexLock::check_free(advance.worktree)?;
-            ctx.repo.restore().prepare_advance(advance)
+            ctx.repo.advances().prepare_advance(advance)
         })?;
     }
     for change in &operation.worktrees {

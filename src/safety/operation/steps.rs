@@ -181,7 +181,7 @@ fn carry_advance(
         return move_refs(ctx, &[change.ref_change()], "taken back", txn, attempt, done);
     }
     advance(ctx, change, txn, |ctx, advance| {
-        done.add(advance.worktree, ctx.repo.restore().apply_prepared(advance, attempt, ready.advances.get(&change.path))?);
+        done.add(advance.worktree, ctx.repo.advances().apply_prepared(advance, attempt, ready.advances.get(&change.path))?);
         if ctx.repo.refs().read_ref(advance.branch)?.as_ref() != Some(advance.new) {
             done.left.push(advance.branch.short().to_owned());
         }
@@ -229,7 +229,7 @@ impl OperationContents {
             all.worktrees.insert(change.worktree.path.clone(), staged);
         }
         for change in &operation.advances {
-            let staged = advance(ctx, change, txn, |ctx, advance| ctx.repo.restore().prepare_advance_files(advance))?;
+            let staged = advance(ctx, change, txn, |ctx, advance| ctx.repo.advances().prepare_advance_files(advance))?;
             all.advances.insert(change.path.clone(), staged);
         }
         Ok(all)
@@ -282,14 +282,16 @@ pub(super) fn restore_worktree(
     let outcome = match attempt {
         ChangeAttempt::First | ChangeAttempt::Again | ChangeAttempt::Back if index_stays => Ok(()),
         ChangeAttempt::First | ChangeAttempt::Again => {
-            repo.index(worktree).install_index_after(&index.new, &extras.index, &lock, &placed)
+            repo.index_edits(worktree).install_index_after(&index.new, &extras.index, &lock, &placed)
         }
-        ChangeAttempt::Back => repo.index(worktree).take_index_back((&index.old, &index.new), &extras.index, &lock, &placed),
+        ChangeAttempt::Back => {
+            repo.index_edits(worktree).take_index_back((&index.old, &index.new), &extras.index, &lock, &placed)
+        }
     };
     done.or_named(attempt, &of("the index"), outcome)?;
     env::fault_point("journal.index-installed");
     if !known || before.operation != extras.operation {
-        let outcome = repo.index(worktree).restore_operation(&extras, &trash::of_git_dir(ctx, worktree, txn)?);
+        let outcome = repo.index_edits(worktree).restore_operation(&extras, &trash::of_git_dir(ctx, worktree, txn)?);
         done.or_named(attempt, &of("the operation in progress"), outcome)?;
     }
     done.or_named(attempt, &of("the lock of the index"), lock.release())?;

@@ -123,7 +123,7 @@ pub(super) fn add_local_refs(
     for (name, oid) in gone {
         let why = if !ctx.repo.refs().is_place_of_ref(&name) {
             Some("its worktree is gone")
-        } else if ctx.repo.workspaces().is_blank_ref(&name)? {
+        } else if ctx.repo.registrations().is_blank_ref(&name)? {
             Some("its file is empty; 'git axiom recover' says how to repair it")
         } else if !tags.contains(&oid) && !ctx.repo.connectivity().holds(&oid) {
             Some("its object is gone")

@@ -72,7 +72,7 @@ pub(super) fn worktree_change(
     // A file that git ignores and that is on the disk exactly as the checkpoint has it stays, also when the rollback is
     // undone.
     let there = match is_checked_out(worktree.path()) {
-        true => repo.restore().there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?,
+        true => repo.reversals().there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?,
         // What is in the folder of a submodule that is not checked out goes with the worktree around it.
         false => Vec::new(),
     };
@@ -87,15 +87,15 @@ pub(super) fn worktree_change(
     // Files that stay also keep their bytes.
     fitting.raw = bytes_by(&now.extras.raw, &extras.raw, |path| differing.contains(path));
     let comes = fitting.raw.iter().filter(|one| differing.contains(&one.path));
-    let pointers = repo.captures().lfs_not_here(comes).into_iter();
+    let pointers = repo.lfs_files().lfs_not_here(comes).into_iter();
     preview.not_restored.extend(pointers.map(|inside| UnrestoredPathLine {
         worktree: path.clone(),
         path: inside,
         why: "lfsNotHere",
     }));
-    let permissions = repo
-        .captures()
-        .permissions_that_change(worktree, (&now.extras.modes, &fitting.modes), |path| differing.contains(path))?;
+    let permissions =
+        repo.captured_permissions()
+            .permissions_that_change(worktree, (&now.extras.modes, &fitting.modes), |path| differing.contains(path))?;
     preview
         .changes
         .permissions

@@ -32,7 +32,7 @@ impl WorktreeUndo<'_> {
     /// overwrite.
     pub fn leaves_alone(&self, repo: &Repository, moved: &[&RefName], kinds: &[GitOperation]) -> Result<()> {
         let Some(kind) = kinds.first().copied() else { return Ok(()) };
-        let claimed = repo.captures().branches_in_progress(self.worktree)?.into_iter().map(|(name, _)| name);
+        let claimed = repo.git_operations().branches_in_progress(self.worktree)?.into_iter().map(|(name, _)| name);
         let mut on: BTreeSet<RefName> = claimed.collect();
         on.extend(self.now.head.branch().cloned());
         let moved = moved.iter().copied().find(|name| on.contains(*name));
@@ -61,7 +61,7 @@ impl WorktreeUndo<'_> {
         paths.extend(repo.history().diff_trees(&committed, self.index.old)?.into_iter().map(|change| change.path));
         if kinds.contains(&GitOperation::Rebase) {
             let mut trees = vec![self.index.old.clone()];
-            for (name, _) in repo.captures().branches_in_progress(self.worktree)? {
+            for (name, _) in repo.git_operations().branches_in_progress(self.worktree)? {
                 if let Some(commit) = repo.refs().read_ref(&name)? {
                     trees.push(repo.objects().read_commit(&commit)?.tree);
                 }

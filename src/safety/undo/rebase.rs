@@ -143,7 +143,7 @@ fn with_hidden(repo: &Repository, worktree: &Worktree, change: &WorktreeChange, 
     }
     let since = repo.history().diff_trees(&change.files.old, now)?;
     let gone: Vec<TreeChange> = since.into_iter().filter(|since| since.new.is_none() && !reach.covers(&since.path)).collect();
-    repo.trees().edit_tree(now, &repo.restore().still_there(worktree, (&change.files.old, now), &gone)?)
+    repo.trees().edit_tree(now, &repo.reversals().still_there(worktree, (&change.files.old, now), &gone)?)
 }
 
 pub(crate) type PresentWorktree<'c> = (&'c Worktree, &'c WorktreeCapture, Option<Oid>);
@@ -200,7 +200,7 @@ impl UndoWorktreeFiles<'_> {
         if since.is_empty() {
             return Ok(BTreeSet::new());
         }
-        repo.restore().as_they_were(self.worktree, (&self.change.files.old, self.left), since)
+        repo.reversals().as_they_were(self.worktree, (&self.change.files.old, self.left), since)
     }
 }
 

@@ -31,7 +31,7 @@ fn configured() -> CaptureOptions {
 fn same(scratch: &ScratchRepository, options: &CaptureOptions, what: &str) -> bool {
     let (repo, main) = (scratch.repo(), scratch.main());
     let by_git = repo.captures().capture_by_git(&main, options).unwrap();
-    match repo.captures().fast_capture(&main, options).unwrap() {
+    match repo.quick_captures().fast_capture(&main, options).unwrap() {
         Some(mut quick) => {
             // git leaves out an ignored folder that has the place of a tracked file.
             let tracked = scratch.git(&["ls-files", "-z"]);
@@ -216,7 +216,7 @@ fn named_with(
     let commit = repo.captures().commit_capture(then, "then", &[]).unwrap().commit;
     let checkpoint = CheckpointName::new("then").unwrap();
     let earlier = EarlierCapture { checkpoint: &checkpoint, main: &commit, capture: &commit, coverage: &then.coverage };
-    let taken = repo.captures().capture_named(&main, options, earlier, paths).unwrap();
+    let taken = repo.quick_captures().capture_named(&main, options, earlier, paths).unwrap();
     repo.durability().sync_objects().unwrap();
     taken
 }
@@ -358,7 +358,7 @@ fn an_edit_that_leaves_size_and_time_is_seen() {
         let time = std::fs::metadata(&place).unwrap().modified().unwrap();
         scratch.write("a.txt", &[b'A' + round, b'\n']);
         std::fs::File::options().write(true).open(&place).unwrap().set_modified(time).unwrap();
-        let taken = scratch.landed(|repo| repo.captures().fast_capture(&scratch.main(), &options()).unwrap().unwrap());
+        let taken = scratch.landed(|repo| repo.quick_captures().fast_capture(&scratch.main(), &options()).unwrap().unwrap());
         assert_eq!(scratch.git(&["show", &format!("{}:a.txt", taken.tree)]).as_bytes(), [b'A' + round]);
     }
 }

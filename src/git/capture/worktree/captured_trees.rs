@@ -53,7 +53,7 @@ impl Captures<'_> {
         encrypted.iter().for_each(|path| coverage.encrypted.add(path.clone()));
         let held: Vec<RawFile> = held_as_they_are(unfiltered, coverage).chain(lfs).collect();
         let decided = held.iter().map(|one| &one.path).chain(&encrypted).cloned().collect();
-        let mut raw = self.raw_files(worktree, index, &changed.without(&decided), coverage)?;
+        let mut raw = self.repo.kept_bytes().raw_files(worktree, index, &changed.without(&decided), coverage)?;
         raw.extend(held);
         Ok(FilesTree { tree, raw, encrypted })
     }

@@ -28,8 +28,8 @@ fn advance(scratch: &ScratchRepository, old: &Oid, new: &Oid) -> Result<RestoreR
     let trash = scratch.path().join(".git/axiom/trash/t");
     let branch = RefName::branch("main");
     let advance = CheckoutAdvance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
-    repo.restore().prepare_advance(&advance)?;
-    repo.restore().apply_advance(&advance, ChangeAttempt::First)
+    repo.advances().prepare_advance(&advance)?;
+    repo.advances().apply_advance(&advance, ChangeAttempt::First)
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn what_a_crash_left_half_done_is_finished() {
         let name = RefName::branch("main");
         let advance =
             CheckoutAdvance { worktree: &worktree, branch: &name, old: &old, new: &new, tag: "t", trash: &trash, reflog: "test" };
-        repo.restore().apply_advance(&advance, ChangeAttempt::Again).unwrap();
+        repo.advances().apply_advance(&advance, ChangeAttempt::Again).unwrap();
         assert_eq!(scratch.git(&["status", "--porcelain"]), "");
         assert_eq!(scratch.git(&["rev-parse", "HEAD"]), new.as_str());
     }
@@ -130,7 +130,7 @@ fn resume(repo: &Repository, old: &Oid, new: &Oid, attempt: ChangeAttempt) -> Re
     let worktree = repo.worktrees().main_worktree().unwrap();
     let (trash, branch) = (repo.common_dir().join("axiom/trash/t"), RefName::branch("main"));
     let advance = CheckoutAdvance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
-    repo.restore().apply_advance(&advance, attempt)
+    repo.advances().apply_advance(&advance, attempt)
 }
 
 #[test]
@@ -202,8 +202,8 @@ fn an_index_comes_back_with_conflicts_flags_and_operation() {
         .unwrap();
     for _ in 0..2 {
         let lock = IndexLock::take(&main, "x").unwrap();
-        repo.index(&main).install_index(&taken.index_tree, &taken.extras.index, &lock).unwrap();
-        repo.index(&main).restore_operation(&taken.extras, &trash).unwrap();
+        repo.index_edits(&main).install_index(&taken.index_tree, &taken.extras.index, &lock).unwrap();
+        repo.index_edits(&main).restore_operation(&taken.extras, &trash).unwrap();
         lock.release().unwrap();
         let after = (scratch.git(&["status", "--porcelain=v2"]), scratch.git(&["ls-files", "-v", "--stage"]));
         assert_eq!(after, before);

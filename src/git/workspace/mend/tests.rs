@@ -41,17 +41,17 @@ impl Workspace {
 fn what_says_where_a_workspace_belongs_is_mended_without_git() {
     let w = workspace();
     let repo = w.scratch.repo();
-    assert_eq!(repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("0")).unwrap(), None);
+    assert_eq!(repo.registrations().mend_registration(&w.path, &w.branch, &w.trash("0")).unwrap(), None);
     for rest in ["", "ref: refs/hea", "ref: refs/heads/axiom/t"] {
         std::fs::write(w.registration().join("HEAD"), rest).unwrap();
-        repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap().unwrap();
+        repo.registrations().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap().unwrap();
         assert_eq!(w.git(&["symbolic-ref", "HEAD"]), "refs/heads/axiom/t1", "{rest}");
     }
     for file in ["gitdir", "commondir"] {
         let w = workspace();
         std::fs::write(w.registration().join(file), b"").unwrap();
         std::fs::write(w.path.join(".git"), b"").unwrap();
-        w.scratch.repo().workspaces().mend_registration(&w.path, &w.branch, &w.trash("2")).unwrap().unwrap();
+        w.scratch.repo().registrations().mend_registration(&w.path, &w.branch, &w.trash("2")).unwrap().unwrap();
         assert!(!w.path.exists() && !w.registration().exists());
         assert_eq!(std::fs::read(w.trash("2/folder/work")).unwrap(), b"of the agent\n");
         assert_eq!(w.scratch.repo().worktrees().list().unwrap().len(), 1);
@@ -65,7 +65,7 @@ fn a_torn_registration_without_its_folder_keeps_no_branch() {
     let whole = std::fs::read(&gitdir).unwrap();
     std::fs::write(&gitdir, &whole[..whole.len() / 2]).unwrap();
     std::fs::remove_dir_all(&w.path).unwrap();
-    let done = w.scratch.repo().workspaces().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap();
+    let done = w.scratch.repo().registrations().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap();
     assert_eq!(done, Some("was incomplete when the machine stopped, and was moved to the trash"));
     assert!(!w.registration().exists());
     w.scratch.git(&["worktree", "add", "-q", w.path.to_str().unwrap(), "axiom/t1"]);
@@ -79,9 +79,9 @@ fn a_registration_that_leads_nowhere_is_mended_where_the_workspace_was_made() {
         std::fs::remove_file(&broken).unwrap();
         rest.iter().for_each(|rest| std::fs::write(&broken, rest).unwrap());
         let repo = w.scratch.repo();
-        repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap().unwrap();
+        repo.registrations().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap().unwrap();
         assert_eq!(w.git(&["status", "--porcelain"]), "?? work", "{file} {rest:?}");
-        assert_eq!(repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("2")).unwrap(), None);
+        assert_eq!(repo.registrations().mend_registration(&w.path, &w.branch, &w.trash("2")).unwrap(), None);
     }
 }
 
@@ -103,7 +103,7 @@ fn a_commit_that_only_a_log_names_is_lost_and_said() {
     std::fs::write(w.scratch.path().join(".git/refs/heads/axiom/t1"), format!("{}\n", w.base)).unwrap();
     std::fs::remove_file(w.scratch.path().join(".git/objects").join(&lost.as_str()[..2]).join(&lost.as_str()[2..])).unwrap();
     let repo = w.scratch.repo();
-    let mend = || repo.workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap();
+    let mend = || repo.workspace_damage().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap();
     assert_eq!(mend(), Some(MendedBranch { lost: Some(lost), now: w.base.clone() }));
     assert_eq!(mend(), None);
     w.git(&["fsck", "--no-dangling"]);
@@ -127,7 +127,7 @@ fn a_commit_without_its_tree_that_only_logs_and_hints_name_is_put_apart() {
     assert_eq!(broken, std::slice::from_ref(&lost));
     repo.power_losses().put_broken_apart(&broken).unwrap();
     assert!(object(&lost).exists(), "the log names it");
-    let mended = repo.workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap();
+    let mended = repo.workspace_damage().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap();
     assert_eq!(mended, Some(MendedBranch { lost: Some(lost), now: w.base.clone() }));
     repo.power_losses().put_broken_apart(&broken).unwrap();
     w.git(&["fsck", "--no-dangling"]);
@@ -152,16 +152,16 @@ fn a_branch_without_content_or_commit_goes_back_to_the_newest_whole_one() {
             std::fs::remove_file(w.scratch.path().join(".git/logs/refs/heads/axiom/t1")).unwrap();
             std::fs::remove_file(w.registration().join("logs/HEAD")).unwrap();
         }
-        let mended = repo.workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap().unwrap();
+        let mended = repo.workspace_damage().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap().unwrap();
         assert_eq!(mended.now, if with_log { whole } else { w.base.clone() });
         assert_eq!(mended.lost.is_some(), with_log);
         // The index names the lost object too.
-        assert!(repo.workspaces().mend_index(&w.path, &w.trash("1")).unwrap());
-        assert!(!repo.workspaces().mend_index(&w.path, &w.trash("1")).unwrap());
+        assert!(repo.workspace_damage().mend_index(&w.path, &w.trash("1")).unwrap());
+        assert!(!repo.workspace_damage().mend_index(&w.path, &w.trash("1")).unwrap());
         assert_eq!(std::fs::read(w.path.join("work")).unwrap(), b"more\n");
         let status = w.git(&["status", "--porcelain"]);
         assert_eq!(status, if with_log { " M work" } else { "?? work" });
-        let again = w.scratch.repo().workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("2")).unwrap();
+        let again = w.scratch.repo().workspace_damage().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("2")).unwrap();
         assert_eq!(again, None);
         // The missing blob is written again from the file; then nothing is wrong.
         w.git(&["hash-object", "-w", "work"]);
@@ -174,10 +174,10 @@ fn an_index_without_content_is_made_again() {
     let w = workspace();
     std::fs::write(w.registration().join("index"), b"").unwrap();
     let repo = w.scratch.repo();
-    assert!(repo.workspaces().mend_index(&w.path, &w.trash("1")).unwrap());
+    assert!(repo.workspace_damage().mend_index(&w.path, &w.trash("1")).unwrap());
     assert_eq!(w.git(&["status", "--porcelain"]), "?? work");
-    assert!(repo.workspaces().is_workspace_changed(&w.path).unwrap());
+    assert!(repo.unfinished_work().is_workspace_changed(&w.path).unwrap());
     repo.workspaces().put_in_trash(&w.path, &w.trash("2")).unwrap();
-    assert!(!repo.workspaces().is_workspace_changed(&w.path).unwrap() && w.trash("2/folder/work").exists());
+    assert!(!repo.unfinished_work().is_workspace_changed(&w.path).unwrap() && w.trash("2/folder/work").exists());
     assert_eq!(repo.worktrees().list().unwrap().len(), 1);
 }

@@ -36,6 +36,6 @@ impl AttachHookCall {
         let Ok(inside) = folder.strip_prefix(&self.stamp.worktree) else { return false };
         let Ok(Some(entry)) = repo.worktrees().worktree_at(Path::new(&self.stamp.worktree)) else { return false };
         let is_listed = repo.index(&entry.worktree).submodules().iter().any(|(path, _)| path.to_path() == inside);
-        repo.worktrees().has_a_repository_in(folder) && !is_listed
+        repo.worktree_owners().has_a_repository_in(folder) && !is_listed
     }
 }

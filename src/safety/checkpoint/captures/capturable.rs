@@ -23,7 +23,7 @@ pub(in crate::checkpoint) struct CapturableWorktrees {
 
 /// Lists the worktrees: those that can be captured, and the coverage of the others.
 pub(in crate::checkpoint) fn there(ctx: &Context) -> Result<CapturableWorktrees> {
-    there_beside(ctx, &ctx.repo.workspaces().damaged_worktrees()?)
+    there_beside(ctx, &ctx.repo.registrations().damaged_worktrees()?)
 }
 
 /// As [`there`], where these worktrees are known to be damaged.
@@ -79,12 +79,12 @@ fn in_the_place_of(ctx: &Context, worktree: &Worktree) -> Result<Option<CaptureC
         // Fails where the path is not UTF-8: it could not be recorded.
         worktree.path_text()?;
         // In a copied repository, for example: the folder is a worktree of the original, which holds its contents.
-        if let WorktreeOwner::Others(other) = ctx.repo.worktrees().whose(path)? {
+        if let WorktreeOwner::Others(other) = ctx.repo.worktree_owners().whose(path)? {
             return Ok(Some(CaptureCoverage::of_nothing(format!("its .git names '{}'", other.git_dir.display()))));
         }
         Ok(match worktree.verify() {
             Ok(()) => None,
-            Err(_) if ctx.repo.worktrees().has_a_repository_in(path) => {
+            Err(_) if ctx.repo.worktree_owners().has_a_repository_in(path) => {
                 Some(CaptureCoverage::of_nothing("another repository is in its place"))
             }
             Err(error) => Some(CaptureCoverage::of_nothing(error.to_string())),

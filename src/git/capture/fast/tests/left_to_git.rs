@@ -42,7 +42,7 @@ fn what_only_git_decides_right_is_left_to_git() {
         if *what != "an odd name" {
             assert!(!same(&scratch, &options(), what), "{what}");
         } else {
-            assert!(scratch.repo().captures().fast_capture(&scratch.main(), &options()).unwrap().is_none());
+            assert!(scratch.repo().quick_captures().fast_capture(&scratch.main(), &options()).unwrap().is_none());
         }
     }
     // Attributes that change nothing here, and are not changed themselves.

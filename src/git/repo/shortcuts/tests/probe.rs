@@ -339,7 +339,7 @@ impl Probe {
             let (repo, worktree) = (self.repo(), self.scratch.main());
             let tree = repo.objects().read_commit(to).unwrap().tree;
             let lock = IndexLock::take(&worktree, "t").unwrap();
-            let edited = repo.index(&worktree).edit_whole_index(&tree, &lock, &[]).unwrap();
+            let edited = repo.index_edits(&worktree).edit_whole_index(&tree, &lock, &[]).unwrap();
             lock.release().unwrap();
             edited
         };
@@ -385,7 +385,7 @@ pub fn options() -> CaptureOptions {
 /// Whether a capture is made without git; it is the one that git makes.
 fn captures(repo: &Repository, scratch: &ScratchRepository) -> bool {
     let (options, main) = (options(), scratch.main());
-    let Some(quick) = repo.captures().fast_capture(&main, &options).unwrap() else { return false };
+    let Some(quick) = repo.quick_captures().fast_capture(&main, &options).unwrap() else { return false };
     repo.durability().sync_objects().unwrap();
     assert_eq!(quick, repo.captures().capture_by_git(&main, &options).unwrap());
     true
