@@ -31,7 +31,7 @@ use git_axiom::git::{
     WorktreeCapture, WorktreeRestore,
 };
 use git_axiom::model::base::text::ValueChange;
-use git_axiom::model::journal::journaled::HeadState;
+use git_axiom::model::journal::journaled_changes::HeadState;
 
 /// How many states are tried when nothing else is asked.
 const STATES: u64 = 500;
@@ -596,8 +596,8 @@ fn restore(repo: &Repository, main: &Worktree, now: &WorktreeCapture, saved: &Wo
     repo.restore()
         .restore_files(&WorktreeRestore { worktree: main, from, to, trash, attempt: ChangeAttempt::First, beside })
         .unwrap();
-    repo.index(main).install_index(&saved.index_tree, &saved.extras.index, &lock).unwrap();
-    repo.index(main).restore_operation(&saved.extras, trash).unwrap();
+    repo.index_edits(main).install_index(&saved.index_tree, &saved.extras.index, &lock).unwrap();
+    repo.index_edits(main).restore_operation(&saved.extras, trash).unwrap();
     lock.release().unwrap();
     let target = match &saved.head {
         Head::Branch { name, .. } => HeadState::Branch(name.clone()),

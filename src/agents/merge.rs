@@ -178,7 +178,7 @@ fn attempt(ctx: &mut Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> R
         tell_of_conflict(ctx, task, &settled, ConflictLevel::Trivial);
     }
     let MergeCandidate { branch: work, target: old, tree } = of;
-    let commit = ctx.repo.history().commit_for_branch(&tree, &[old.clone(), work], &message(ctx, &case))?;
+    let commit = ctx.repo.signatures().commit_for_branch(&tree, &[old.clone(), work], &message(ctx, &case))?;
     let mut operation = plan::operation_of(ctx, &case, (&target, old), commit.clone())?;
     let merged = MergedTaskWork { commit, target };
     if ctx.config.checkpoints.before_merge {
@@ -216,7 +216,7 @@ fn merge_of(ctx: &Context, task: &TaskId) -> Result<Option<(MergeCandidate, Vec<
 /// A commit with the result of a merge. No ref ever points to it.
 fn result_of(ctx: &Context, task: &TaskId, of: &MergeCandidate) -> Result<Oid> {
     let MergeCandidate { branch, target, tree } = of;
-    ctx.repo.history().commit_tree(tree, &[target.clone(), branch.clone()], &format!("Merge task {task}, to be verified"))
+    ctx.repo.merges().commit_tree(tree, &[target.clone(), branch.clone()], &format!("Merge task {task}, to be verified"))
 }
 
 /// Which settings of git's do not count in merges into a branch, in words; `None` where all do.
@@ -224,7 +224,7 @@ fn result_of(ctx: &Context, task: &TaskId, of: &MergeCandidate) -> Result<Oid> {
 /// # Errors
 /// `GIT_MISSING`.
 pub fn unheeded_settings(ctx: &Context, target: &RefName) -> Result<Option<String>> {
-    let all = ctx.repo.history().unheeded_merge_settings(target)?;
+    let all = ctx.repo.merges().unheeded_merge_settings(target)?;
     Ok((!all.is_empty())
         .then(|| format!("merges of tasks do not follow {}: they are as 'git merge --no-ff' makes them", all.join(", "))))
 }

@@ -50,7 +50,7 @@ pub fn repair(ctx: &mut Context, humans: OnHumanOperation) -> Result<RepairRepor
     let _span = tracing::info_span!("recovery").entered();
     let mut report = RepairReport::default();
     ctx.layout().ensure()?;
-    let other_boot = !ctx.repo.durability().objects_are_proved();
+    let other_boot = !ctx.repo.power_losses().objects_are_proved();
     let age = crash_leftovers::temporaries_age(ctx);
     ctx.with_change_lock(|ctx| {
         let open = ctx.state().record.open.as_ref();
@@ -64,8 +64,8 @@ pub fn repair(ctx: &mut Context, humans: OnHumanOperation) -> Result<RepairRepor
         report.done.extend(worktrees::registrations(ctx)?);
         wait_for_new_locks(&ctx.repo)?;
         clear_locks(&ctx.repo, &mut report)?;
-        let damaged = !ctx.repo.workspaces().damaged_worktrees()?.is_empty();
-        let is_lost = !ctx.repo.durability().lost_objects()?.is_empty();
+        let damaged = !ctx.repo.registrations().damaged_worktrees()?.is_empty();
+        let is_lost = !ctx.repo.power_losses().lost_objects()?.is_empty();
         let session_is_open = ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open());
         if damaged || other_boot || is_lost || session_is_open {
             let is_after_crash = damaged || other_boot || session_is_open;
@@ -224,7 +224,7 @@ fn hooks_not_told(ctx: &mut Context, report: &mut RepairReport) {
 /// that can be rebuilt.
 fn objects(ctx: &mut Context, report: &mut RepairReport) -> Result<()> {
     ctx.repo.durability().finish_landings()?;
-    ctx.repo.durability().clear_kept_packs()?;
+    ctx.repo.concurrent_gc().clear_kept_packs()?;
     let proof = std::mem::take(&mut ctx.found.proof);
     if !proof.put_aside.is_empty() {
         let damaged: Vec<_> = ctx
@@ -233,7 +233,7 @@ fn objects(ctx: &mut Context, report: &mut RepairReport) -> Result<()> {
             .checkpoints
             .all()?
             .into_iter()
-            .filter(|one| !ctx.repo.objects().holds(&one.tag))
+            .filter(|one| !ctx.repo.connectivity().holds(&one.tag))
             .cloned()
             .collect();
         for record in damaged {
@@ -247,16 +247,16 @@ fn objects(ctx: &mut Context, report: &mut RepairReport) -> Result<()> {
         report.done.push(format!("{words}: moved to axiom/quarantine; {again} of them written again"));
     }
     let made = trees(ctx, proof.trees, report);
-    let durability = ctx.repo.durability();
-    durability.retire_unneeded()?;
-    durability.put_broken_apart(&[proof.broken, durability.broken_objects(&made)?].concat())?;
+    let losses = ctx.repo.power_losses();
+    losses.retire_unneeded()?;
+    losses.put_broken_apart(&[proof.broken, losses.broken_objects(&made)?].concat())?;
     report.left.extend(lost_objects(ctx)?);
     Ok(())
 }
 
 /// Writes lost trees again, and says what became of those that were found with the damaged objects; returns what was written now.
 fn trees(ctx: &Context, before: MendedTrees, report: &mut RepairReport) -> Vec<Oid> {
-    match ctx.repo.durability().mend_trees() {
+    match ctx.repo.power_losses().mend_trees() {
         Ok(now) => {
             if !now.again.is_empty() {
                 let words = count_of(now.again.len(), "lost tree was", "lost trees were");
@@ -277,7 +277,8 @@ fn trees(ctx: &Context, before: MendedTrees, report: &mut RepairReport) -> Vec<O
 
 /// One line for each damaged object that something needs and that could not be written again.
 pub fn lost_objects(ctx: &Context) -> Result<Vec<String>> {
-    let lost = ctx.repo.durability().needed_of(ctx.repo.durability().lost_objects()?)?;
+    let losses = ctx.repo.power_losses();
+    let lost = losses.needed_of(losses.lost_objects()?)?;
     let words = lost.iter().map(|(oid, place)| {
         format!("object {oid} is lost; its damaged file is '{}'; 'git fsck' shows what refers to it", place.display())
     });

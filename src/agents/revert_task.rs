@@ -15,7 +15,7 @@ use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::base::ids::{AgentId, CheckpointName, GateId, OperationId, TaskId};
 use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
-use axiom_model::journal::journaled::GateChange;
+use axiom_model::journal::journaled_changes::GateChange;
 use axiom_model::state::event::Event;
 use axiom_model::work::gates::gate::{AfterHalt, Gate, TaskHoldReason};
 use axiom_safety::checkpoint;

@@ -34,7 +34,7 @@ pub fn of(ctx: &Context, task: &TaskId) -> Result<TaskDiff> {
             return between(ctx, &merged.commit, &merged.commit, merged.commit.clone());
         }
         let commit = ctx.repo.objects().read_commit(&merged.commit)?;
-        let base = commit.parents.first().cloned().unwrap_or(ctx.repo.objects().empty_tree()?);
+        let base = commit.parents.first().cloned().unwrap_or(ctx.repo.trees().empty_tree()?);
         let own = commit.parents.get(1).unwrap_or(&merged.commit);
         return between(ctx, &base, own, merged.commit.clone());
     }

@@ -34,6 +34,7 @@ mod restore;
 mod workspace;
 
 pub use base::conflict_stage::ConflictStage;
+pub use base::formats::{HashKind, RefFormat};
 pub use base::head::Head;
 pub use base::limits;
 pub use base::marked_merge::MergeToRun;
@@ -56,7 +57,8 @@ pub use capture::permissions::{ExtendedAttribute, ExtendedAttributeName, Recorde
 pub use capture::raw::RawFile;
 pub use capture::rewrite::RewrittenCapture;
 pub use capture::sequencer::GitOperation;
-pub use capture::worktree::{CaptureCommits, CaptureOptions, WorktreeCapture};
+pub use capture::worktree::captured_trees::CaptureCommits;
+pub use capture::worktree::{CaptureOptions, WorktreeCapture};
 pub use checkpoint::held_refs::HeldRefs;
 pub use checkpoint::notes::NotesSnapshot;
 pub use checkpoint::refs::{CheckpointMark, CheckpointObjects, CheckpointRef, CheckpointTag};
@@ -82,12 +84,13 @@ pub use repo::handles::{
     Worktrees,
 };
 pub use repo::identity::CommitterIdentity;
+pub use repo::inherited_lock::InheritedLockGuard;
 pub use repo::own_scratch::ScratchFolder;
 pub use repo::own_settings::users_editor;
 pub use repo::ownership::{ForeignGitDir, WorktreeOwner, named_by};
 pub use repo::person_ident::PersonIdent;
 pub use repo::program::{Git, GitOutput};
-pub use repo::repository::{HashKind, InheritedLockGuard, RefFormat, Repository};
+pub use repo::repository::Repository;
 pub use repo::stale_locks::{GitLockFile, GitLockOwner};
 pub use repo::submodules::SubmoduleFolder;
 pub use repo::surrounding::outermost_worktree;
@@ -97,12 +100,13 @@ pub use restore::prepared::PreparedFiles;
 pub use restore::trash::{TrashedObstacle, in_trash, put_back, take_away_again};
 pub use restore::types::{ChangeAttempt, MovedObstacle, RestoreReport, UnrestoredPath, WorktreeRestore};
 pub use workspace::begun_merge::{CompletionClaim, ConflictedPath, InProgressMerge};
+pub use workspace::damaged_worktree::DamagedWorktree;
 pub use workspace::filtered_index::FilteredIndex;
 pub use workspace::left_markers::{left_markers, merges_since};
-pub use workspace::leftovers::{CommittedLeftovers, LeftoverSkipReason, LeftoversRequest, looks_secret};
+pub use workspace::leftovers::{CommittedLeftovers, LeftoverSkipReason, LeftoversRequest};
 pub use workspace::making::{AddWorkspaceOptions, AddWorkspaceOutcome, WorkspaceBranch};
 pub use workspace::mend::MendedBranch;
-pub use workspace::registration::DamagedWorktree;
+pub use workspace::secret_names::looks_secret;
 pub use workspace::worktrees::{TrashedWorkspace, WorktreeRepair};
 
 #[cfg(test)]

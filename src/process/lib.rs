@@ -14,7 +14,8 @@ pub mod os;
 pub use client::launch::start_keeper;
 pub use client::leftovers::end_leftovers;
 pub use client::state::{IterationState, iteration_state, keeper_state, read_signals};
-pub use keeper::spec::{EndCause, ExitRecord, KeeperRecord, KeeperSpec, KeeperState};
+pub use keeper::records::{EndCause, ExitRecord, KeeperRecord, KeeperState};
+pub use keeper::spec::KeeperSpec;
 
 #[cfg(test)]
 #[path = "../../tests/support/bound.rs"]

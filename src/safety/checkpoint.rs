@@ -7,8 +7,10 @@ mod captures;
 mod checkpoint_list;
 mod compact;
 mod difference;
+mod documents;
 mod excluded;
 mod heal;
+mod intents;
 mod known_paths;
 pub mod live;
 mod name;
@@ -29,32 +31,30 @@ use crate::context::handle::Context;
 use crate::folders::disk_space;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
-use axiom_git::{
-    CaptureOptions, CheckpointMark, CheckpointTag, ExpectedRefValue, HeldRefs, NamedPaths, PersonIdent, RefEdit, limits,
-};
+use axiom_git::{CaptureOptions, ExpectedRefValue, HeldRefs, NamedPaths, RefEdit, limits};
 use axiom_model::attach::act::is_waited_for;
 use axiom_model::base::ids::{CheckpointName, TaskId};
-use axiom_model::base::log_version::VERSION;
 use axiom_model::base::names::{Oid, RefName};
-use axiom_model::base::own_names::{TAGS, capture_ref, checkpoint_tag};
-use axiom_model::checkpoint::document::{AgentState, CheckpointDocument, Tagger};
-use axiom_model::checkpoint::marks::CheckpointMarks;
+use axiom_model::base::own_names::capture_ref;
+use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::stamp::AttachedSessionStamp;
-use axiom_model::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
-use axiom_model::state::event::Event;
+use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_store::log_files::line::MAX_LINE;
 
-pub use captures::{
-    CapturedWorkspace, CapturedWorktree, CheckpointCaptures, capture_all, capture_options, read_ahead, would_be_held, write_again,
-};
+pub use captures::captured::{CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
+pub use captures::{capture_all, capture_options, read_ahead, would_be_held, write_again};
 pub use checkpoint_list::{
     CheckpointDetails, CheckpointListing, capture_of_worktree, files_of_worktree, find, list, newest_at, read_document, show,
 };
 pub use compact::{CompactReport, RepositoryObjectCounts, RepositorySpace, compact, objects, space};
 pub(crate) use difference::submodules_between;
 pub use difference::{ChangedPath, CheckpointDifference, difference};
+use documents::{document, outcome};
+pub use documents::{marking, record_of, to_json};
 pub use heal::{CheckpointRefDamage, HealDepth, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
+use intents::clear_abandoned;
+pub use intents::complete_intent;
 pub use known_paths::{EarlierFile, by_worktree as paths_by_worktree, can_build_on_newest};
 pub use remove::{CheckpointDeletionReport, chosen, clean_up, cleanup_plan, delete, protected_by_name, rules};
 pub use submodules::CapturedSubmodule;
@@ -303,150 +303,8 @@ fn publish(
     env::fault_point("checkpoint.objects");
     submodules::publish(ctx, name, &document.submodules)?;
     ctx.repo.checkpoints().publish_checkpoint(name, &objects, &marking(&document))?;
-    ctx.repo.refs().remember_packed_refs(&refs, &capture_ref(name), &objects.capture);
+    ctx.repo.packed_refs().remember_packed_refs(&refs, &capture_ref(name), &objects.capture);
     Ok((document, objects.capture, captured, refs))
-}
-
-/// Appends the outcome event of a checkpoint whose refs all exist.
-fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid, size: Option<u64>) -> Result<CheckpointRecord> {
-    let tag_name = checkpoint_tag(&document.name);
-    let tag = if document.marks().has_tag() { ctx.repo.refs().read_ref(&tag_name)? } else { Some(capture.clone()) };
-    let Some(tag) = tag else {
-        return Err(
-            Error::new(Code::CheckpointDamaged, format!("the tag {} is gone", tag_name.short())).hint("git axiom recover --yes")
-        );
-    };
-    let record = record_of(document, capture, tag, size);
-    ctx.append(Event::CheckpointCreated { checkpoint: record.clone() })?;
-    env::fault_point("checkpoint.created");
-    Ok(record)
-}
-
-/// A document as it is stored in the note.
-pub fn to_json(document: &CheckpointDocument) -> Result<Vec<u8>> {
-    let json = serde_json::to_vec_pretty(document);
-    json.map_err(|e| Error::new(Code::Internal, "the checkpoint cannot be written as JSON").because(e))
-}
-
-/// What the checkpoint has beside its capture ref, with what its tag is made from.
-pub fn marking(document: &CheckpointDocument) -> CheckpointMark {
-    match document.marks() {
-        CheckpointMarks::Tagged => {
-            let Tagger { name, email, seconds } = document.tagger.clone();
-            CheckpointMark::Tag(CheckpointTag {
-                commit: document.git_commit.clone(),
-                tagger: PersonIdent { name, email, seconds },
-            })
-        }
-        CheckpointMarks::Noted => CheckpointMark::Note,
-        CheckpointMarks::Bare => CheckpointMark::Nothing,
-    }
-}
-
-fn document(
-    ctx: &Context,
-    name: &CheckpointName,
-    wanted: &CheckpointRequest,
-    captured: &CheckpointCaptures,
-    refs: &HeldRefs,
-) -> Result<CheckpointDocument> {
-    let state = ctx.state();
-    let head = &captured.main.capture.head;
-    let working = state.busy_agents().filter_map(|agent| agent.work.as_ref().map(|work| (agent, work)));
-    let agent_states = working
-        .map(|(agent, work)| AgentState { id: agent.id.clone(), task_id: Some(work.task.clone()), iteration: work.iteration })
-        .collect();
-    let signature = ctx.repo.objects().signature()?;
-    let kind = if wanted.name.is_some() { CheckpointType::Named } else { CheckpointType::Auto };
-    let marked = marks(ctx, kind, wanted.trigger)?.recorded(wanted.trigger);
-    Ok(CheckpointDocument {
-        version: VERSION,
-        name: name.clone(),
-        kind,
-        trigger: wanted.trigger,
-        created_at: env::now(),
-        git_commit: head.commit().cloned(),
-        branch: head.branch().cloned(),
-        seq: state.seq,
-        tasks_completed: state.record.tasks_completed,
-        refs: captured.refs.clone(),
-        case_states: state.restorable.tasks.iter().map(|(id, task)| (id.clone(), task.status)).collect(),
-        state_snapshot: state.restorable.clone(),
-        agent_states,
-        workspaces: captured.states().cloned().collect(),
-        main_captured_at: captured.main_captured_at,
-        submodules: captured.submodules.clone(),
-        coverage: captured.coverage.clone(),
-        refs_not_held: {
-            let also = captured.broken_refs.iter().filter(|name| !refs.not_held.contains(name));
-            refs.not_held.iter().chain(also).cloned().collect()
-        },
-        attached: wanted.attached.clone().map(Box::new),
-        marked,
-        tagger: Tagger { name: signature.name, email: signature.email, seconds: signature.seconds },
-    })
-}
-
-/// What a new checkpoint gets beside its capture ref. A tag of the user's that is named as the folder of our tags leaves no room for any:
-/// a tag is for people, and no checkpoint goes without being made for want of one.
-fn marks(ctx: &Context, kind: CheckpointType, trigger: CheckpointTrigger) -> Result<CheckpointMarks> {
-    let wanted = CheckpointMarks::decide(ctx.config.checkpoints.tags, kind, trigger);
-    let in_the_way = RefName::new(TAGS.trim_end_matches('/'));
-    let has_room = !wanted.has_tag() || ctx.repo.refs().read_ref(&in_the_way)?.is_none();
-    Ok(if has_room { wanted } else { CheckpointMarks::Noted })
-}
-
-/// What the log keeps of a checkpoint that has been published.
-pub fn record_of(document: &CheckpointDocument, capture: Oid, tag: Oid, size: Option<u64>) -> CheckpointRecord {
-    CheckpointRecord {
-        size,
-        name: document.name.clone(),
-        kind: document.kind,
-        trigger: document.trigger,
-        created_at: document.created_at,
-        git_commit: document.git_commit.clone(),
-        capture,
-        tag,
-        seq: document.seq,
-        tasks_completed: document.tasks_completed,
-        only: document.only(),
-        attached: document.attached.clone(),
-        marked: document.marked,
-    }
-}
-
-/// Completes or abandons the checkpoint that a crash interrupted. Where its capture ref exists, note, tag and event are
-/// added; without the ref, there never was a checkpoint. Returns the completed one. Safe to repeat.
-///
-/// # Errors
-/// `CHECKPOINT_DAMAGED`, `GIT_FAILED`, and those of an append.
-pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
-    let Some(name) = ctx.state().record.checkpoint_intent.clone() else { return Ok(None) };
-    let Some(capture) = ctx.repo.refs().read_ref(&capture_ref(&name))? else {
-        clear_abandoned(ctx, &name)?;
-        ctx.append(Event::CheckpointAbandoned { name, reason: "its process ended before anything was saved".into() })?;
-        return Ok(None);
-    };
-    let (json, document) = checkpoint_list::document_of(ctx, &capture)?;
-    env::fault_point("checkpoint.completing");
-    ctx.repo.checkpoints().complete_checkpoint(&name, &capture, &json, &marking(&document))?;
-    let size = size_of(ctx, &document, &capture, None).ok();
-    outcome(ctx, &document, capture, size).map(Some)
-}
-
-/// Removes tag and note of a checkpoint without a capture ref: git may have written them before the ref.
-fn clear_abandoned(ctx: &Context, name: &CheckpointName) -> Result<()> {
-    let tag_name = checkpoint_tag(name);
-    let Some(tag) = ctx.repo.refs().read_ref(&tag_name)? else { return Ok(()) };
-    // The name was free at the intent, so a tag that is not ours is the user's and stays. A tag whose object is missing
-    // holds nothing, and must not block the next checkpoint: it is removed.
-    if ctx.repo.objects().has_object(&tag) && !ctx.repo.checkpoints().is_tag_of_ours(name, &tag)? {
-        return Ok(());
-    }
-    ctx.repo.notes().set_notes(&std::collections::BTreeMap::from([(tag.clone(), None)]))?;
-    env::fault_point("checkpoint.abandoned-note-gone");
-    let edit = RefEdit { name: tag_name, expected: ExpectedRefValue::Value(tag), new: None };
-    ctx.repo.refs().update_refs(&[edit], "git axiom: checkpoint given up")
 }
 
 /// The branch that work is merged into: the session's (the last one's, when none runs), the configured one, or the one

@@ -47,7 +47,7 @@ fn of(repo: Repository, purpose: VerbPurpose) -> Result<Context> {
 fn after_start(ctx: &mut Context) -> Result<()> {
     // A damaged worktree registration makes every git command fail, so it is repaired first.
     ctx.found.mended = worktrees::registrations(ctx)?;
-    ctx.found.proof = ctx.repo.durability().prove_objects()?;
+    ctx.found.proof = ctx.repo.power_losses().prove_objects()?;
     if !ctx.found.proof.put_aside.is_empty() {
         checkpoint::write_again(ctx);
     }

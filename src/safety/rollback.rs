@@ -39,7 +39,7 @@ use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
-use axiom_model::journal::journaled::{SubmoduleChange, WorktreeChange};
+use axiom_model::journal::journaled_changes::{SubmoduleChange, WorktreeChange};
 use axiom_model::operation::rollback as rules;
 use axiom_model::work::gates::gate::AfterHalt;
 use axiom_model::work::sessions::session::SessionMode;

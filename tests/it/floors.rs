@@ -213,3 +213,15 @@ fn a_room_has_few_entries() {
         all.iter().filter(|(_, below)| below.len() > MOST_ENTRIES).map(|(room, _)| room.as_str()).collect();
     assert_eq!(over, FULL.iter().map(|(room, _)| *room).collect(), "a room is divided, or is one of few that are explained");
 }
+
+/// A file has at most so many lines, its tests with them: more is several files.
+const MOST_LINES: usize = 400;
+
+#[test]
+fn a_file_has_few_lines() {
+    let all = sources();
+    assert!(all.len() > 1000, "only {} files were read", all.len());
+    let over: Vec<(&str, usize)> =
+        all.iter().map(|(path, text)| (path.as_str(), text.lines().count())).filter(|(_, lines)| *lines > MOST_LINES).collect();
+    assert!(over.is_empty(), "a file is divided by what it decides: {over:?}");
+}

@@ -230,8 +230,8 @@ fn try_one(seed: u64) -> Vec<Came> {
     env.write("d/.gitattributes", "* -merge\n");
     let repo = Repository::discover(&env.repo()).unwrap();
     let parent = Oid::new(env.git(&["rev-parse", &format!("{commits}^")])).unwrap();
-    let reverted = repo.history().merge_with_base(&Oid::new(commits).unwrap(), (&main, &main), &parent);
-    let by_us = [Came::of_ours(repo.history().merge_in_memory(&main, &side)), Came::of_ours(reverted)];
+    let reverted = repo.merges().merge_with_base(&Oid::new(commits).unwrap(), (&main, &main), &parent);
+    let by_us = [Came::of_ours(repo.merges().merge_in_memory(&main, &side)), Came::of_ours(reverted)];
     for (ours, git) in by_us.iter().zip(by_git).filter_map(|(ours, git)| Some((ours, git?))) {
         assert_eq!(*ours, git, "AXIOM_MERGES_SEED={seed}");
     }

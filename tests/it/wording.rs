@@ -10,13 +10,14 @@ use regex_automata::meta::Regex;
 /// The sources, without their tests.
 fn sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let files = walkdir::WalkDir::new(root).into_iter().flatten().filter(|entry| entry.file_type().is_file());
+    let files = walkdir::WalkDir::new(&root).into_iter().flatten().filter(|entry| entry.file_type().is_file());
+    let below = |entry: &walkdir::DirEntry| entry.path().strip_prefix(&root).unwrap().display().to_string();
     let text = |entry: walkdir::DirEntry| {
         let name = entry.path().display().to_string();
         let text = std::fs::read_to_string(entry.path()).unwrap();
         (name, text.split("#[cfg(test)]").next().unwrap().to_owned())
     };
-    files.filter(|entry| !entry.file_name().to_string_lossy().ends_with("tests.rs")).map(text).collect()
+    files.filter(|entry| !crate::source_paths::is_of_tests(&below(entry))).map(text).collect()
 }
 
 /// The lines of code: no comments for programmers.

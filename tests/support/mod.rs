@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 
 use git_axiom::model::base::ids::{AgentId, OperationId, TaskId, Token};
 use git_axiom::model::base::names::{Oid, RefName};
-use git_axiom::model::state::event::{Event, EventAuthor};
+use git_axiom::model::state::event::Event;
+use git_axiom::model::state::event_envelope::EventAuthor;
 use git_axiom::model::work::agent::Workspace;
 use git_axiom::model::work::iteration::{IterationOutcome, IterationReport};
 use git_axiom::model::work::tasks::task::{Task, TaskKind, TaskStatus};

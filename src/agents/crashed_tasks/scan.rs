@@ -30,7 +30,9 @@ use axiom_model::work::signals::reports::TaskReports;
 use axiom_model::work::tasks::wip;
 use axiom_model::work::verifying::checks::kept_results;
 use axiom_process::keeper::output::LogLineSource;
-use axiom_process::keeper::spec::{KEEPER, KeeperRecord, KeeperSpec, SPEC, read_record};
+use axiom_process::keeper::record_files::read_record;
+use axiom_process::keeper::records::KeeperRecord;
+use axiom_process::keeper::spec::{KEEPER, KeeperSpec, SPEC};
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::output::logs;
 
@@ -223,7 +225,7 @@ fn count_changes(ctx: &Context, (task, workspace): (&TaskId, &Workspace), facts:
     facts.commits = log.iter().filter(|commit| !wip::is_wip(&commit.subject)).count() as u64;
     if let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
         // What cannot be listed is not known, and no reason to fail.
-        let known = if ctx.repo.captures().is_certainly_clean(&entry.worktree).unwrap_or_default() {
+        let known = if ctx.repo.quick_captures().is_certainly_clean(&entry.worktree).unwrap_or_default() {
             Some(Vec::new())
         } else {
             ctx.repo.index(&entry.worktree).status(None).ok()

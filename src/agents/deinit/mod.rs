@@ -56,7 +56,7 @@ pub struct DeinitReport {
 
 /// Whether anything of ours is in the repository.
 pub fn is_here(ctx: &Context) -> Result<bool> {
-    let any = |prefix: &str| ctx.repo.refs().ref_names(prefix).map(|names| !names.is_empty());
+    let any = |prefix: &str| ctx.repo.ref_lists().ref_names(prefix).map(|names| !names.is_empty());
     Ok(ctx.layout().root().symlink_metadata().is_ok() || any(axiom_model::base::own_names::REFS)?)
 }
 

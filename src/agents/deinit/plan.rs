@@ -88,7 +88,8 @@ fn workspaces_of_ours(
                 let registration = found.map(|entry: WorktreeEntry| entry.worktree.git_dir().to_owned());
                 let aside = |from| DeinitMove { from, to: ctx.repo.common_dir().join("axiom/trash").join(env::fresh_id()) };
                 journal.moves.extend(registration.map(aside));
-                if path.symlink_metadata().is_ok() && !matches!(ctx.repo.worktrees().whose(path)?, WorktreeOwner::Others(_)) {
+                if path.symlink_metadata().is_ok() && !matches!(ctx.repo.worktree_owners().whose(path)?, WorktreeOwner::Others(_))
+                {
                     journal.moves.push(DeinitMove { from: path.to_owned(), to });
                     journal.workspaces.push(DeinitWorkspace { not_held: None, ..told });
                 }
@@ -157,7 +158,7 @@ fn used_branches(ctx: &Context, journal: &DeinitJournal) -> Result<BTreeSet<RefN
     let mut used = BTreeSet::new();
     for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| !moves(entry)) {
         used.extend(entry.head.as_ref().and_then(Head::branch).cloned());
-        used.extend(ctx.repo.captures().branches_in_progress(&entry.worktree)?.into_iter().map(|(branch, _)| branch));
+        used.extend(ctx.repo.git_operations().branches_in_progress(&entry.worktree)?.into_iter().map(|(branch, _)| branch));
     }
     Ok(used)
 }

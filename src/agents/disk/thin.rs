@@ -108,7 +108,7 @@ impl WorkspaceThinReport {
         let mut here: BTreeMap<Vec<u8>, Vec<TreeEntry>> = BTreeMap::new();
         let mut folders: BTreeMap<Vec<u8>, Vec<Oid>> = BTreeMap::new();
         for tree in trees {
-            for entry in ctx.repo.objects().read_tree(tree)? {
+            for entry in ctx.repo.trees().read_tree(tree)? {
                 if entry.mode == TREE {
                     folders.entry(entry.name).or_default().push(entry.oid);
                 } else if entry.mode & 0o170_000 == REGULAR {
@@ -120,7 +120,7 @@ impl WorkspaceThinReport {
             let name = OsStr::from_bytes(&name);
             let path = place.join(name);
             let SmallFile::Content(bytes) = files::read_small(&path, LARGEST)? else { continue };
-            let oid = ctx.repo.objects().id_of_blob(&bytes)?;
+            let oid = ctx.repo.forgotten().id_of_blob(&bytes)?;
             if held.iter().any(|entry| entry.oid == oid) && ctx.repo.objects().has_object(&oid) {
                 env::fault_point("disk.before-thinning");
                 folder.remove(name)?;

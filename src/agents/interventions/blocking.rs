@@ -10,7 +10,7 @@ use crate::tasks::edit;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::{AgentId, TaskId};
 use axiom_model::state::current_state::State;
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::gates::gate::AfterHalt;
 use axiom_model::work::sessions::session::SupervisorRequest;
 use axiom_model::work::tasks::task::{Task, TaskStatus};

@@ -16,7 +16,7 @@ use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
 use axiom_model::work::sessions::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
 use axiom_process::client::control::{self, HoldGuard, MAX_HOLD};
-use axiom_process::keeper::spec::KeeperState;
+use axiom_process::keeper::records::KeeperState;
 use axiom_process::keeper_state;
 use axiom_safety::context::event_waiter::LogEventWaiter;
 use axiom_safety::context::handle::Context;

@@ -10,7 +10,7 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::{AgentId, TaskId};
 use axiom_model::queries::groups::progress_of;
 use axiom_model::state::current_state::State;
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::gates::gate::AfterHalt;
 use axiom_model::work::sessions::session::{SessionState, SupervisorRequest};
 use axiom_model::work::sessions::supervisor_activity::SupervisorActivity;

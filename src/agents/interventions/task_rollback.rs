@@ -7,7 +7,7 @@ use crate::supervise::SupervisorOptions;
 use crate::supervise::notice::SessionWatcher;
 use axiom_base::error::Result;
 use axiom_model::base::ids::AgentId;
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::gates::gate::AfterHalt;
 use axiom_safety::context::handle::Context;
 

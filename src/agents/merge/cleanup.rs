@@ -194,7 +194,7 @@ fn used_branches(ctx: &Context, except: Option<&Path>) -> Result<BTreeSet<RefNam
     let mut used = BTreeSet::new();
     for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| Some(entry.worktree.path()) != except) {
         used.extend(entry.head.as_ref().and_then(Head::branch).cloned());
-        used.extend(ctx.repo.captures().branches_in_progress(&entry.worktree)?.into_iter().map(|(branch, _)| branch));
+        used.extend(ctx.repo.git_operations().branches_in_progress(&entry.worktree)?.into_iter().map(|(branch, _)| branch));
     }
     Ok(used)
 }

@@ -79,7 +79,7 @@ fn side(ctx: &Context, branch: RefName, (without, tip): (&Oid, &Oid), files: &[R
     let asked = &files[..files.len().min(MOST_FILES)];
     let mut side = MergeConflictSide { branch, tip: tip.clone(), tasks: BTreeSet::new(), commits: Vec::new() };
     for commit in history.log_of_paths(without, tip, asked, MOST_COMMITS)? {
-        let before = commit.parents.first().cloned().unwrap_or(ctx.repo.objects().empty_tree()?);
+        let before = commit.parents.first().cloned().unwrap_or(ctx.repo.trees().empty_tree()?);
         let changed: BTreeSet<RepoPath> =
             history.diff_trees(&before, &commit.oid)?.into_iter().map(|change| change.path).collect();
         let of_it = asked.iter().filter(|file| changed.contains(*file)).cloned().collect();

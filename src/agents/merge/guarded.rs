@@ -68,7 +68,7 @@ fn sets_drivers(
 fn all_macros(ctx: &Context, tree: &Oid) -> Result<Option<DriverAttributeMacros>> {
     let mut texts = Vec::new();
     // A link or a folder of this name is not read by git.
-    let top = ctx.repo.objects().tree_entry(tree, b".gitattributes")?.filter(|top| top.mode & 0o170_000 == 0o100_000);
+    let top = ctx.repo.trees().tree_entry(tree, b".gitattributes")?.filter(|top| top.mode & 0o170_000 == 0o100_000);
     if let Some(top) = top {
         match read(ctx, &top.oid)? {
             Some(text) => texts.push(text),

@@ -31,7 +31,7 @@ fn links_on(ctx: &Context, tree: &Oid, path: &GuardedLinkPath) -> Result<Vec<Gua
     let mut folders = vec![(Vec::new(), tree.clone())];
     while let Some((folder, tree)) = folders.pop() {
         let Some(part) = path.part(folder.len()) else { continue };
-        let entries = ctx.repo.objects().read_tree(&tree)?;
+        let entries = ctx.repo.trees().read_tree(&tree)?;
         for TreeEntry { mode, oid, name } in entries.into_iter().filter(|entry| is_part(&entry.name, part)) {
             if mode == LINK {
                 links.push((folder.clone(), ctx.repo.objects().read_blob(&oid, LONGEST)?));

@@ -10,7 +10,8 @@ use axiom_git::{ConflictedPath, InProgressMerge, Worktree, WorktreeCapture};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{JournaledOperation, OperationKind, WorktreeChange};
+use axiom_model::journal::journaled::{JournaledOperation, OperationKind};
+use axiom_model::journal::journaled_changes::WorktreeChange;
 use axiom_model::work::agent::Workspace;
 use axiom_model::work::endings::conflict::{AssignedConflict, ConflictFileSides, OpenConflictFile};
 use axiom_safety::checkpoint::capture_options;
@@ -48,7 +49,7 @@ pub fn half_settled(ctx: &Context, task: &TaskId) -> Result<Option<AssignedConfl
 pub fn begin(ctx: &mut Context, task: &TaskId, (branch, target): (&RefName, &Oid)) -> Result<bool> {
     ctx.with_change_lock(|ctx| {
         let Some((workspace, worktree)) = place(ctx, task)? else { return Ok(false) };
-        if ctx.repo.workspaces().begun_merge(&worktree)?.is_some() {
+        if ctx.repo.unfinished_work().begun_merge(&worktree)?.is_some() {
             return Ok(true);
         }
         let now = ctx.repo.captures().capture_worktree(&worktree, &capture_options(ctx))?;
@@ -56,7 +57,7 @@ pub fn begin(ctx: &mut Context, task: &TaskId, (branch, target): (&RefName, &Oid
             return Ok(false);
         }
         let message = format!("Merge {} into {}", branch.short(), workspace.branch.short());
-        let Some(then) = ctx.repo.workspaces().in_a_merge(&now, target, &message)? else { return Ok(false) };
+        let Some(then) = ctx.repo.unfinished_work().in_a_merge(&now, target, &message)? else { return Ok(false) };
         let title = format!("begin the merge of {} in the workspace of {task}", branch.short());
         let kind = OperationKind::BeginMerge { task: task.clone() };
         let worktrees = vec![change(ctx, workspace.path.clone(), &now, &then)?];
@@ -83,12 +84,12 @@ fn change(ctx: &Context, path: String, now: &WorktreeCapture, then: &WorktreeCap
 /// The files in conflict in the workspace of a task, where a merge is in progress there.
 pub fn open_files(ctx: &Context, task: &TaskId) -> Result<Option<Vec<OpenConflictFile>>> {
     let Some((_, worktree)) = place(ctx, task)? else { return Ok(None) };
-    let Some(merge) = ctx.repo.workspaces().begun_merge(&worktree)? else { return Ok(None) };
+    let Some(merge) = ctx.repo.unfinished_work().begun_merge(&worktree)? else { return Ok(None) };
     open_in(ctx, &worktree, &merge).map(Some)
 }
 
 fn open_in(ctx: &Context, worktree: &Worktree, merge: &InProgressMerge) -> Result<Vec<OpenConflictFile>> {
-    let open = ctx.repo.workspaces().open_paths(worktree, merge)?.into_iter();
+    let open = ctx.repo.unfinished_work().open_paths(worktree, merge)?.into_iter();
     let of = |ConflictedPath { path, stages, is_marked }: ConflictedPath| {
         let sides = match (stages.contains(&2), stages.contains(&3)) {
             (true, false) => ConflictFileSides::DeletedByTarget,

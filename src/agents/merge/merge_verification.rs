@@ -295,7 +295,7 @@ pub fn merge_verified(
 
 /// Lets merge drivers run before the change lock is taken: their result is remembered.
 fn run_drivers(ctx: &Context, task: &TaskId) -> Result<()> {
-    if !ctx.repo.history().may_run_drivers()? {
+    if !ctx.repo.merges().may_run_drivers()? {
         return Ok(());
     }
     match merge_of(ctx, task) {

@@ -13,7 +13,8 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{BranchAdvance, JournaledOperation, OperationKind};
+use axiom_model::journal::journaled::{JournaledOperation, OperationKind};
+use axiom_model::journal::journaled_changes::BranchAdvance;
 use axiom_model::work::gates::gate::{Gate, merge_wants_trust};
 use axiom_model::work::guarded::{AllowedGuardedFiles, GuardedFiles};
 use axiom_model::work::hooks::hook_event::HookEvent;
@@ -113,8 +114,8 @@ fn markers_left(ctx: &Context, task: &TaskId, (work, target): (&Oid, &Oid)) -> R
     let mut merges = merges_since(&ctx.repo, work, target, MOST_MERGES)?;
     let given = ctx.state().record.tasks.get(task).and_then(|record| record.conflict.as_deref());
     merges.extend(given.map(|conflict| (conflict.branch.clone(), conflict.target.clone())));
-    merges.retain(|(ours, theirs)| [ours, theirs].iter().all(|side| ctx.repo.objects().holds(side)));
-    let tree = ctx.repo.objects().tree_of(work)?;
+    merges.retain(|(ours, theirs)| [ours, theirs].iter().all(|side| ctx.repo.connectivity().holds(side)));
+    let tree = ctx.repo.trees().tree_of(work)?;
     let mut left = BTreeSet::new();
     for (ours, theirs) in &merges {
         left.extend(left_markers(&ctx.repo, &tree, (ours, theirs))?);

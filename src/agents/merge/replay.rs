@@ -19,7 +19,7 @@ pub(super) enum ComputedMerge {
 
 /// Computes the merge of a task's commit into that of the target. Writes objects that nothing refers to.
 pub(super) fn compute(ctx: &Context, target: &Oid, branch: &Oid) -> Result<ComputedMerge> {
-    Ok(match ctx.repo.history().merge_in_memory(target, branch)? {
+    Ok(match ctx.repo.merges().merge_in_memory(target, branch)? {
         MergeResult::Clean(tree) => ComputedMerge::Clean { tree, settled: Vec::new() },
         MergeResult::Conflict(files) => match replayed(ctx, target, branch)? {
             Some(tree) => ComputedMerge::Clean { tree, settled: files },
@@ -37,8 +37,8 @@ fn replayed(ctx: &Context, target: &Oid, branch: &Oid) -> Result<Option<Oid>> {
     for commit in commits {
         let parents = ctx.repo.objects().read_commit(&commit)?.parents;
         let [parent] = parents.as_slice() else { return Ok(None) };
-        match history.merge_with_base(parent, (&onto, target), &commit)? {
-            MergeResult::Clean(tree) => onto = history.commit_in_memory(&tree, &onto)?,
+        match ctx.repo.merges().merge_with_base(parent, (&onto, target), &commit)? {
+            MergeResult::Clean(tree) => onto = ctx.repo.merges().commit_in_memory(&tree, &onto)?,
             MergeResult::Conflict(_) => return Ok(None),
         }
     }

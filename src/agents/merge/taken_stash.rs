@@ -4,7 +4,7 @@ use axiom_base::error::{Result, some_of};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::checkpoint::local_refs::StashEntry;
-use axiom_model::journal::journaled::StashChange;
+use axiom_model::journal::journaled_changes::StashChange;
 use axiom_safety::context::handle::Context;
 
 /// How many entries a reason names.
@@ -29,7 +29,7 @@ pub fn put_aside(entries: &[StashEntry]) -> Vec<StashChange> {
 /// Those of the entries that are not in the stash now, and can be brought back.
 pub fn gone(ctx: &Context, entries: Vec<StashEntry>) -> Result<Vec<StashEntry>> {
     let now = ctx.repo.stash().entries()?;
-    let is_gone = |entry: &StashEntry| now.iter().all(|one| one.id != entry.id) && ctx.repo.objects().holds(&entry.id);
+    let is_gone = |entry: &StashEntry| now.iter().all(|one| one.id != entry.id) && ctx.repo.connectivity().holds(&entry.id);
     Ok(entries.into_iter().filter(is_gone).collect())
 }
 

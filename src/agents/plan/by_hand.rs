@@ -13,7 +13,7 @@ use axiom_model::base::text::TextOrBlob;
 use axiom_model::planning::plan::{GoalPlan, PlanGoal, PlannerProgram, PlanningPhase};
 use axiom_model::planning::step::{PlanStep, check_text};
 use axiom_model::queries::plan_check;
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::state::graph;
 use axiom_model::work::tasks::task::{Task, TaskKind};
 use axiom_safety::context::handle::Context;

@@ -61,11 +61,11 @@ pub(super) fn plan(ctx: &Context, subject: &PurgeSubject) -> Result<PurgeJournal
 
 /// Captures that nothing refers to any more, and that git has not deleted yet: those that have it go as a whole.
 fn left_over(ctx: &Context, subject: &PurgeSubject, besides: &OtherObjectHolders, journal: &mut PurgeJournal) -> Result<()> {
-    for capture in ctx.repo.captures().left_over(&besides.reached_with_all(ctx)?)? {
+    for capture in ctx.repo.capture_rewrites().left_over(&besides.reached_with_all(ctx)?)? {
         // A part of it may be gone.
-        let reached = ctx.repo.objects().reached_from(&BTreeSet::from([capture.clone()]))?;
+        let reached = ctx.repo.forgotten().reached_from(&BTreeSet::from([capture.clone()]))?;
         let found = match &subject.path {
-            Some(path) => ctx.repo.captures().contents_at(&capture, path),
+            Some(path) => ctx.repo.capture_rewrites().contents_at(&capture, path),
             None => journal.secrets.intersection(&reached).cloned().collect(),
         };
         if !found.is_empty() {
@@ -105,7 +105,7 @@ impl PurgeRewriter<'_> {
         if self.captures.contains_key(capture) {
             return Ok(());
         }
-        if let Some(made) = self.ctx.repo.captures().without(capture, &self.cut, |further| Ok(further.clone()))? {
+        if let Some(made) = self.ctx.repo.capture_rewrites().without(capture, &self.cut, |further| Ok(further.clone()))? {
             self.masks.rename(capture, &made.capture);
             self.captures.insert(capture.clone(), made.capture);
             self.paths.insert(capture.clone(), made.paths);
@@ -122,7 +122,7 @@ impl PurgeRewriter<'_> {
         let document = CheckpointDocument::from_json(&old).map_err(damaged)?;
         document.workspaces.iter().try_for_each(|workspace| self.capture(&workspace.capture))?;
         // First what the main worktree's capture loses: the document says it.
-        let main = self.ctx.repo.captures().paths_without(&record.capture, &self.cut)?;
+        let main = self.ctx.repo.capture_rewrites().paths_without(&record.capture, &self.cut)?;
         let masked = self.masks.applied(&old);
         let lost: Vec<(String, BTreeSet<RepoPath>)> = self.lost(&document, main);
         if lost.is_empty() && masked.is_none() {

@@ -20,9 +20,9 @@ pub(super) fn cut(subject: &PurgeSubject) -> CaptureRemovals {
 /// content that was named. `graph` is all that only we hold.
 pub(super) fn of(ctx: &Context, subject: &PurgeSubject, own: &[RefValue], graph: &ObjectGraph) -> Result<BTreeSet<Oid>> {
     // It may be that of a submodule alone.
-    let is_here = |blob: &&Oid| ctx.repo.objects().is_blob(blob);
+    let is_here = |blob: &&Oid| ctx.repo.forgotten().is_blob(blob);
     let Some(path) = &subject.path else { return Ok(subject.blob.iter().filter(is_here).cloned().collect()) };
-    let captures = ctx.repo.captures();
+    let captures = ctx.repo.capture_rewrites();
     let mut found = BTreeSet::new();
     for record in ctx.state().record.checkpoints.all()? {
         found.extend(captures.contents_at(&record.capture, path));
@@ -36,7 +36,7 @@ pub(super) fn of(ctx: &Context, subject: &PurgeSubject, own: &[RefValue], graph:
     // What something else held when the path was taken out before may be held by nothing now.
     let cut = cut(subject);
     let before = ctx.state().record.left_by_purges.iter().filter(|left| cut.names(&left.path));
-    found.extend(before.flat_map(|left| &left.contents).filter(|oid| ctx.repo.objects().is_blob(oid)).cloned());
+    found.extend(before.flat_map(|left| &left.contents).filter(|oid| ctx.repo.forgotten().is_blob(oid)).cloned());
     let kept: BTreeSet<&Oid> = own.iter().filter(|value| is_kept(&value.name)).map(|value| &value.oid).collect();
     found.extend(in_commits(ctx, graph, &kept, path)?.into_iter().flat_map(|(_, contents)| contents));
     for kept in kept {
@@ -56,10 +56,10 @@ pub(super) fn in_commits(
     kept: &BTreeSet<&Oid>,
     path: &RepoPath,
 ) -> Result<Vec<(Oid, BTreeSet<Oid>)>> {
-    let structure = ctx.repo.captures().structure(graph.commits().map(|(commit, _)| commit));
+    let structure = ctx.repo.capture_rewrites().structure(graph.commits().map(|(commit, _)| commit));
     let mut found = Vec::new();
     for (commit, tree) in graph.commits().filter(|(commit, _)| !structure.contains(*commit) && !kept.contains(commit)) {
-        let contents = ctx.repo.objects().contents_at(tree, path)?;
+        let contents = ctx.repo.forgotten().contents_at(tree, path)?;
         if !contents.is_empty() {
             found.push((commit.clone(), contents));
         }
@@ -71,8 +71,8 @@ pub(super) fn in_commits(
 pub(super) fn in_kept(repo: &Repository, kept: &Oid, path: &RepoPath) -> Result<BTreeSet<Oid>> {
     let objects = repo.objects();
     let mut found = BTreeSet::new();
-    for entry in objects.read_tree(&objects.read_commit(kept)?.tree)?.into_iter().filter(|entry| entry.mode == TREE) {
-        found.extend(objects.contents_at(&entry.oid, path)?);
+    for entry in repo.trees().read_tree(&objects.read_commit(kept)?.tree)?.into_iter().filter(|entry| entry.mode == TREE) {
+        found.extend(repo.forgotten().contents_at(&entry.oid, path)?);
     }
     Ok(found)
 }

@@ -79,7 +79,7 @@ impl<'m> MasksByFileKind<'m> {
 }
 
 fn has(ctx: &Context, masks: &TextMasks, secrets: &BTreeSet<Oid>, bytes: &[u8]) -> bool {
-    masks.find_in(bytes) || ctx.repo.objects().id_of_blob(bytes).is_ok_and(|id| secrets.contains(&id))
+    masks.find_in(bytes) || ctx.repo.forgotten().id_of_blob(bytes).is_ok_and(|id| secrets.contains(&id))
 }
 
 /// Masks it in all our files, and deletes what has it from the trash; returns what had it. What is the user's stays as it is. The log's lines get new sums; the

@@ -19,11 +19,11 @@ pub(super) struct OtherObjectHolders(Vec<(String, BTreeSet<Oid>)>);
 impl OtherObjectHolders {
     /// As it is now. Our own reflogs are not among it: purge empties them.
     pub(super) fn of(ctx: &Context) -> Result<Self> {
-        let refs = ctx.repo.refs();
-        let mut all = vec![("a reflog (see 'git reflog expire')".to_owned(), refs.in_reflogs(&is_ours)?)];
+        let lists = ctx.repo.ref_lists();
+        let mut all = vec![("a reflog (see 'git reflog expire')".to_owned(), lists.in_reflogs(&is_ours)?)];
         for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| entry.present) {
             let place = entry.worktree.path().display().to_string();
-            let named = refs.named_in(&entry.worktree)?;
+            let named = lists.named_in(&entry.worktree)?;
             all.extend(named.into_iter().map(|(name, ids)| (format!("{name} of '{place}'"), ids)));
         }
         Ok(Self(all))
@@ -35,7 +35,7 @@ impl OtherObjectHolders {
 
     /// All that something holds, us included.
     pub(super) fn reached_with_all(&self, ctx: &Context) -> Result<BTreeSet<Oid>> {
-        ctx.repo.objects().reached_by(&["--all", "--indexed-objects"], &self.ids())
+        ctx.repo.forgotten().reached_by(&["--all", "--indexed-objects"], &self.ids())
     }
 
     /// Those of `secrets` that something besides our refs holds.
@@ -43,7 +43,7 @@ impl OtherObjectHolders {
         let others = others();
         let mut what: Vec<&str> = others.iter().map(String::as_str).collect();
         what.push("--indexed-objects");
-        let reached = ctx.repo.objects().reached_by(&what, &self.ids())?;
+        let reached = ctx.repo.forgotten().reached_by(&what, &self.ids())?;
         Ok(secrets.intersection(&reached).cloned().collect())
     }
 }
@@ -51,7 +51,7 @@ impl OtherObjectHolders {
 /// Who holds these contents besides us, and where the file still is. A content that is too short to be a secret counts at the path
 /// alone: an empty file is in every repository.
 pub(super) fn named(ctx: &Context, held: &BTreeSet<Oid>, subject: &PurgeSubject) -> Result<Vec<String>> {
-    let is_short = |oid: &&Oid| ctx.repo.objects().blob_size(oid).is_some_and(|size| size < SHORTEST as u64);
+    let is_short = |oid: &&Oid| ctx.repo.forgotten().blob_size(oid).is_some_and(|size| size < SHORTEST as u64);
     let (short, long): (BTreeSet<Oid>, BTreeSet<Oid>) = match &subject.path {
         Some(_) => {
             let short: BTreeSet<Oid> = held.iter().filter(is_short).cloned().collect();
@@ -64,14 +64,14 @@ pub(super) fn named(ctx: &Context, held: &BTreeSet<Oid>, subject: &PurgeSubject)
     let in_history = found.len();
     if !long.is_empty() {
         for (what, ids) in &OtherObjectHolders::of(ctx)?.0 {
-            let reached = ctx.repo.objects().reached_from(ids)?;
+            let reached = ctx.repo.forgotten().reached_from(ids)?;
             found.extend(long.iter().find(|oid| reached.contains(*oid)).map(|oid| format!("{what} holds {}", oid.short())));
         }
     }
     let indexed = if long.is_empty() {
         BTreeSet::new()
     } else {
-        ctx.repo.objects().reached_by(&["--indexed-objects"], &BTreeSet::new())?
+        ctx.repo.forgotten().reached_by(&["--indexed-objects"], &BTreeSet::new())?
     };
     if let Some(oid) = long.iter().find(|oid| indexed.contains(*oid)) {
         found.push(format!("an index holds {}: see 'git ls-files -s' and 'git ls-files --resolve-undo'", oid.short()));

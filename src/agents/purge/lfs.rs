@@ -16,7 +16,7 @@ use axiom_safety::context::handle::Context;
 /// The contents that these pointers stand for, by name; other contents stand for none.
 fn named_by<'o>(ctx: &Context, contents: impl IntoIterator<Item = &'o Oid>) -> BTreeMap<String, LfsPointer> {
     let objects = ctx.repo.objects();
-    let pointers = contents.into_iter().filter(|oid| objects.blob_size(oid).is_some_and(|size| size <= LONGEST));
+    let pointers = contents.into_iter().filter(|oid| ctx.repo.forgotten().blob_size(oid).is_some_and(|size| size <= LONGEST));
     let texts = pointers.filter_map(|oid| objects.read_blob(oid, LONGEST).ok());
     texts.filter_map(|text| LfsPointer::parse(&text)).map(|pointer| (pointer.sha256.clone(), pointer)).collect()
 }
@@ -72,6 +72,6 @@ pub(super) fn going(ctx: &Context, journal: &PurgeJournal) -> Vec<PathBuf> {
 
 /// Deletes what no capture names any more. What it is a link to is the user's, and stays.
 pub(super) fn release(ctx: &Context) -> Result<()> {
-    ctx.repo.captures().release_lfs(Duration::ZERO)?;
-    repositories(ctx)?.iter().try_for_each(|inner| inner.captures().release_lfs(Duration::ZERO).map(drop))
+    ctx.repo.lfs_files().release_lfs(Duration::ZERO)?;
+    repositories(ctx)?.iter().try_for_each(|inner| inner.lfs_files().release_lfs(Duration::ZERO).map(drop))
 }

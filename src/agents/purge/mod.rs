@@ -28,7 +28,7 @@ use axiom_model::base::ids::{CheckpointName, TaskId};
 use axiom_model::base::lfs_pointer::LfsPointer;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::own_names::{NOTES, REFS, TAGS};
-use axiom_model::checkpoint::purge::{PurgeLeftover, TextMasks};
+use axiom_model::checkpoint::purge::{PurgeLeftover, PurgeRecord, TextMasks};
 use axiom_model::state::event::Event;
 use axiom_model::work::sessions::session::SessionState;
 use axiom_model::work::tasks::masked;
@@ -208,7 +208,7 @@ fn names_of_ours(ctx: &Context) -> Result<Vec<String>> {
 /// What gives the contents away. Those that are gone already were looked for before they went.
 fn words(ctx: &Context, journal: &PurgeJournal) -> TextMasks {
     let (secrets, objects) = (&journal.secrets, ctx.repo.objects());
-    let there = secrets.iter().filter(|oid| objects.is_blob(oid));
+    let there = secrets.iter().filter(|oid| ctx.repo.forgotten().is_blob(oid));
     let mut contents: Vec<Vec<u8>> = there.filter_map(|oid| objects.read_blob(oid, CONTENT).ok()).collect();
     contents.extend(submodules::contents(ctx, journal, CONTENT));
     // What a pointer of Git LFS says is in other pointers too.
@@ -250,14 +250,15 @@ fn carry_out(ctx: &mut Context, journal: &PurgeJournal) -> Result<PurgeFileScan>
             && journal.left().is_none_or(|left| is_remembered(&left))
     };
     if !is_recorded {
-        ctx.append(Event::Purged {
+        let purge = PurgeRecord {
             what: journal.what.clone(),
             made_anew: journal.made_anew.clone(),
             gone: journal.gone.clone(),
             forgotten: journal.forgotten.clone(),
             masked: journal.masked.clone(),
             left: journal.left(),
-        })?;
+        };
+        ctx.append(Event::Purged(Box::new(purge)))?;
     }
     env::fault_point("purge.recorded");
     let masks = masks(ctx, journal)?;
@@ -303,8 +304,8 @@ fn forget_objects(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
     let ours = journal.ours.iter().chain(&journal.secrets);
     let doomed: BTreeSet<Oid> = ours.filter(|oid| !held.contains(*oid)).cloned().collect();
     match journal.fate {
-        PurgedObjectsFate::Deleted => ctx.repo.objects().forget(&doomed),
-        PurgedObjectsFate::LeftToGit => ctx.repo.objects().leave_to_git(&doomed),
+        PurgedObjectsFate::Deleted => ctx.repo.forgotten().forget(&doomed),
+        PurgedObjectsFate::LeftToGit => ctx.repo.forgotten().leave_to_git(&doomed),
     }
 }
 

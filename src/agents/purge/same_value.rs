@@ -37,10 +37,10 @@ pub(super) fn named(ctx: &Context, journal: &PurgeJournal, subject: &PurgeSubjec
         }
     };
     for (capture, place) in captures(ctx, journal)? {
-        ctx.repo.captures().paths_holding(&capture, &mut search)?.into_iter().for_each(|path| add(path, &place));
+        ctx.repo.capture_rewrites().paths_holding(&capture, &mut search)?.into_iter().for_each(|path| add(path, &place));
     }
     for (repo, state, place) in in_submodules(ctx, journal)? {
-        let inside = repo.captures().paths_holding(&state.capture, &mut search)?;
+        let inside = repo.capture_rewrites().paths_holding(&state.capture, &mut search)?;
         inside.iter().for_each(|path| add(state.path.join(path), &place));
     }
     found.retain(|path, _| !cut.names(path));

@@ -56,7 +56,7 @@ impl SubmodulePurgeSubject {
     /// What is to go of a capture that has to be made anew.
     fn in_capture(&self, repo: &Repository, capture: &Oid) -> BTreeSet<Oid> {
         match self {
-            Self::Path(path) => repo.captures().contents_at(capture, path),
+            Self::Path(path) => repo.capture_rewrites().contents_at(capture, path),
             Self::Content(blob) => BTreeSet::from([blob.clone()]),
         }
     }
@@ -67,7 +67,7 @@ impl SubmodulePurgeSubject {
             Self::Path(path) => in_kept(repo, kept, path),
             Self::Content(blob) => {
                 let tree = repo.objects().read_commit(kept)?.tree;
-                let reached = repo.objects().reached_from(&BTreeSet::from([tree]))?;
+                let reached = repo.forgotten().reached_from(&BTreeSet::from([tree]))?;
                 Ok(reached.into_iter().filter(|oid| oid == blob).collect())
             }
         }
@@ -144,8 +144,8 @@ fn in_one(
     plan.ours = objects.graph(&tips, &without)?.all().cloned().collect();
     for value in captures {
         // The same capture may be in the repositories of several submodules, and is made anew in each.
-        let is_here = made.get(&value.oid).is_some_and(|(new, _)| objects.holds(new));
-        if !is_here && let Some(new) = repo.captures().without(&value.oid, &cut, |further| Ok(further.clone()))? {
+        let is_here = made.get(&value.oid).is_some_and(|(new, _)| repo.connectivity().holds(new));
+        if !is_here && let Some(new) = repo.capture_rewrites().without(&value.oid, &cut, |further| Ok(further.clone()))? {
             made.insert(value.oid.clone(), (new.capture, new.paths));
         }
         let new = made.get(&value.oid).map(|(new, _)| new.clone());
@@ -164,7 +164,7 @@ fn in_one(
         }
     }
     let what = [&without[..], &["--indexed-objects"]].concat();
-    let reached = objects.reached_by(&what, &besides(repo)?)?;
+    let reached = repo.forgotten().reached_by(&what, &besides(repo)?)?;
     match within {
         // All of it: what its own history has too is no secret, and stays.
         SubmodulePurgeSubject::Path(path) if path.as_bytes().is_empty() => plan.secrets.retain(|oid| !reached.contains(oid)),
@@ -177,8 +177,8 @@ fn in_one(
 
 /// What reflogs and files of a submodule name.
 fn besides(repo: &Repository) -> Result<BTreeSet<Oid>> {
-    let mut ids = repo.refs().in_reflogs(&is_ours)?;
-    ids.extend(repo.refs().named_in(&repo.submodule_worktree())?.into_values().flatten());
+    let mut ids = repo.ref_lists().in_reflogs(&is_ours)?;
+    ids.extend(repo.ref_lists().named_in(&repo.submodule_worktree())?.into_values().flatten());
     Ok(ids)
 }
 
@@ -187,7 +187,7 @@ pub(super) fn contents(ctx: &Context, journal: &PurgeJournal, limit: u64) -> Vec
     let mut found = Vec::new();
     for plan in &journal.submodules {
         let Ok(Some(repo)) = opened(ctx, &plan.folder, &plan.git_dir) else { continue };
-        let there = plan.secrets.iter().filter(|oid| repo.objects().is_blob(oid));
+        let there = plan.secrets.iter().filter(|oid| repo.forgotten().is_blob(oid));
         found.extend(there.filter_map(|oid| repo.objects().read_blob(oid, limit).ok()));
     }
     found
@@ -252,11 +252,11 @@ pub(super) fn move_refs(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
 pub(super) fn forget(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
     for plan in &journal.submodules {
         let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? else { continue };
-        let held = repo.objects().reached_by(&["--all", "--indexed-objects"], &besides(&repo)?)?;
+        let held = repo.forgotten().reached_by(&["--all", "--indexed-objects"], &besides(&repo)?)?;
         let doomed = plan.ours.iter().chain(&plan.secrets).filter(|oid| !held.contains(*oid)).cloned().collect();
         match journal.fate {
-            PurgedObjectsFate::Deleted => repo.objects().forget(&doomed)?,
-            PurgedObjectsFate::LeftToGit => repo.objects().leave_to_git(&doomed)?,
+            PurgedObjectsFate::Deleted => repo.forgotten().forget(&doomed)?,
+            PurgedObjectsFate::LeftToGit => repo.forgotten().leave_to_git(&doomed)?,
         }
         repo.durability().put_stage_away();
     }

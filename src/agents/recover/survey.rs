@@ -140,8 +140,8 @@ pub fn look_with(ctx: &mut Context, wanted: &RecoverySelection) -> Result<Recove
     view.locks = ctx.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
     let lost = checkpoint::look_for_lost(ctx, checkpoint::HealDepth::Notes)?;
     view.forgotten_checkpoints = lost.unknown.iter().map(ToString::to_string).collect();
-    if !ctx.repo.durability().objects_are_proved() {
-        view.damaged_objects = ctx.repo.durability().doubtful_objects()?.iter().map(ToString::to_string).collect();
+    if !ctx.repo.power_losses().objects_are_proved() {
+        view.damaged_objects = ctx.repo.power_losses().doubtful_objects()?.iter().map(ToString::to_string).collect();
     }
     if !view.damaged_objects.is_empty() {
         // Most of them are written again: what is left to do by hand is known only then.

@@ -38,7 +38,7 @@ pub fn find(ctx: &Context) -> Result<Vec<BlockingCondition>> {
             found.push(BlockingCondition::DeadLock { path: lock.path.display().to_string() });
         }
     }
-    let damaged = ctx.repo.workspaces().damaged_worktrees()?;
+    let damaged = ctx.repo.registrations().damaged_worktrees()?;
     found.extend(worktrees(ctx, &damaged)?);
     found.extend(left_over(ctx)?);
     found.extend(plan_cut_off(ctx)?);
@@ -87,7 +87,7 @@ fn git_damage(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<GitDamag
     let mut worktrees: Vec<Worktree> = ctx.repo.worktrees().main_worktree().into_iter().collect();
     worktrees.extend(ctx.repo.worktrees().list_linked()?);
     worktrees.retain(is_sound);
-    ctx.repo.workspaces().git_damage(&worktrees)
+    ctx.repo.workspace_damage().git_damage(&worktrees)
 }
 
 fn checkpoints_gone(ctx: &Context) -> Result<Vec<BlockingCondition>> {
@@ -117,12 +117,12 @@ fn worktrees(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<BlockingC
     let workspaces: HashSet<&Path> = ctx.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
     for one in damaged {
         let (path, what) = (one.place().display().to_string(), one.why());
-        let recovers = workspaces.contains(&one.place()) || ctx.repo.workspaces().can_mend_worktree(one)?;
+        let recovers = workspaces.contains(&one.place()) || ctx.repo.registrations().can_mend_worktree(one)?;
         let by_hand = (!recovers).then(|| one.by_hand());
         found.push(BlockingCondition::DamagedWorktree { path, what, by_hand });
     }
     let is_damaged = |git_dir: &Path| damaged.iter().any(|one| one.is_at(git_dir));
-    let linked = ctx.repo.worktrees().linked()?;
+    let linked = ctx.repo.worktree_owners().linked()?;
     let is_damaged_at = |path: &Path| damaged.iter().any(|one| one.place() == path);
     let folders: HashSet<PathBuf> = linked.iter().map(|(_, folder)| folder.clone()).collect();
     let is_listed = |path: &Path| folders.contains(path) || is_damaged_at(path);
@@ -132,7 +132,8 @@ fn worktrees(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<BlockingC
     }
     let linked: Vec<(PathBuf, PathBuf)> = linked.into_iter().filter(|(git_dir, _)| !is_damaged(git_dir)).collect();
     // One that cannot be read is among the damaged ones.
-    let whose = threads::for_each(&linked, FEW_WORKTREES, |(_, folder)| Ok::<_, Error>(ctx.repo.worktrees().whose(folder).ok()))?;
+    let whose =
+        threads::for_each(&linked, FEW_WORKTREES, |(_, folder)| Ok::<_, Error>(ctx.repo.worktree_owners().whose(folder).ok()))?;
     for ((git_dir, folder), whose) in linked.into_iter().zip(whose) {
         let path = folder.display().to_string();
         let workspace = workspaces.contains(&folder.as_path());
@@ -146,7 +147,7 @@ fn worktrees(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<BlockingC
                 continue;
             }
             WorktreeOwner::Others(other) => (format!("its .git names '{}'", other.git_dir.display()), other.is_a_repository()),
-            WorktreeOwner::Unclaimed if ctx.repo.worktrees().has_a_repository_in(&folder) => {
+            WorktreeOwner::Unclaimed if ctx.repo.worktree_owners().has_a_repository_in(&folder) => {
                 ("another repository is there".to_owned(), true)
             }
             WorktreeOwner::Unclaimed => ("it has no .git that leads to this repository".to_owned(), false),

@@ -13,7 +13,7 @@ use axiom_model::base::forms::plural::count_of;
 use axiom_model::base::ids::TaskId;
 use axiom_model::work::agent::Agent;
 use axiom_process::client::leftovers;
-use axiom_process::keeper::spec::KeeperState;
+use axiom_process::keeper::records::KeeperState;
 use axiom_process::keeper_state;
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::kept_hooks;
@@ -50,7 +50,7 @@ pub fn find(ctx: &Context, stay: &BTreeSet<&TaskId>) -> Result<Vec<String>> {
 
 /// Workspaces of which git has the entry and nobody the folder.
 fn half_removed(ctx: &Context) -> Result<Vec<String>> {
-    let listed: HashSet<PathBuf> = ctx.repo.worktrees().linked()?.into_iter().map(|(_, folder)| folder).collect();
+    let listed: HashSet<PathBuf> = ctx.repo.worktree_owners().linked()?.into_iter().map(|(_, folder)| folder).collect();
     let workspaces = ctx.state().restorable.workspaces.values().map(|one| Path::new(&one.path));
     let half = workspaces.filter(|path| listed.contains(*path) && path.symlink_metadata().is_err());
     Ok(half.map(|path| format!("the workspace '{}' is half removed: the rest of it goes too", path.display())).collect())
@@ -59,7 +59,7 @@ fn half_removed(ctx: &Context) -> Result<Vec<String>> {
 /// How old a temporary file is that nobody writes any more. After another start of the machine, of which only the proof of the objects
 /// knows: so this is to be asked before it, any age.
 pub fn temporaries_age(ctx: &Context) -> Duration {
-    if ctx.repo.durability().objects_are_proved() { LOCK_AGE } else { Duration::ZERO }
+    if ctx.repo.power_losses().objects_are_proved() { LOCK_AGE } else { Duration::ZERO }
 }
 
 /// Temporary files of ours beside the state and among the project's own, which a crash left, of at least this age.

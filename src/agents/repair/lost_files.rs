@@ -19,7 +19,8 @@ use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::own_names::LOST;
 use axiom_model::base::path_set::PathSet;
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{JournaledOperation, OperationKind, WorktreeChange};
+use axiom_model::journal::journaled::{JournaledOperation, OperationKind};
+use axiom_model::journal::journaled_changes::WorktreeChange;
 use axiom_model::queries::known_paths::together;
 use axiom_model::recovery::decide::WorkPlace;
 use axiom_model::recovery::lost::{LostFileOnDisk, comes_back};
@@ -147,7 +148,7 @@ fn find(ctx: &Context, task: &TaskId, stopped: Option<Timestamp>) -> Result<Opti
     let tree = match (&now, refs.read_ref(&workspace.branch)?) {
         (Some(now), _) => now.capture.tree.clone(),
         // The folder is made again from its branch.
-        (None, Some(tip)) => ctx.repo.objects().tree_of(&tip)?,
+        (None, Some(tip)) => ctx.repo.trees().tree_of(&tip)?,
         (None, None) => return Ok(None),
     };
     // What cannot be read is not known to be lost.
@@ -177,7 +178,7 @@ fn with_commits_since(ctx: &Context, workspace: &Workspace, capture: &Oid) -> Re
     let log = history.log(&tip, std::slice::from_ref(&parts.base), MOST_COMMITS).unwrap_or_default();
     let Some(own) = log.into_iter().find(|commit| !wip::is_wip(&commit.subject)) else { return Ok(parts.files) };
     match history.diff_trees(&parts.base, &own.oid) {
-        Ok(since) => ctx.repo.objects().edit_tree(&parts.files, &since),
+        Ok(since) => ctx.repo.trees().edit_tree(&parts.files, &since),
         Err(_) => Ok(parts.files),
     }
 }
@@ -273,7 +274,7 @@ fn change_of(
     chosen: &[TreeChange],
 ) -> Result<WorktreeChange> {
     let only = PathSet::new(chosen.iter().map(|change| change.path.clone()));
-    let files = ctx.repo.objects().edit_tree(&now.tree, chosen)?;
+    let files = ctx.repo.trees().edit_tree(&now.tree, chosen)?;
     let held = ctx.repo.index(worktree).for_checkout_of_now(extras_of(&ctx.repo, Some(&lost.capture))?)?;
     let modes = held.modes.into_iter().filter(|modes| only.covers(&modes.path)).collect();
     let mut extras = now.extras.clone();

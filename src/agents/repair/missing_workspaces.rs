@@ -12,7 +12,7 @@ use axiom_git::{ExpectedRefValue, RefEdit};
 use axiom_model::base::ids::{OperationId, TaskId};
 use axiom_model::base::names::Oid;
 use axiom_model::recovery::decide::{MayBeginAnew, WorkPlace};
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::agent::Workspace;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_safety::checkpoint::live::live_ref;
@@ -70,7 +70,7 @@ pub fn capture_of(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Result
     // What an iteration left was committed at its end: a capture from before that is older than the branch.
     let ended = ctx.state().record.tasks.get(task).and_then(|record| record.last_run.as_ref()).map(|run| &run.to);
     let is_newest = holds(&parts.base, &tip) && ended.is_none_or(|ended| holds(ended, &parts.base));
-    let holds_more = ctx.repo.objects().tree_of(&tip)? != parts.files;
+    let holds_more = ctx.repo.trees().tree_of(&tip)? != parts.files;
     Ok((is_newest && holds_more).then_some((capture, at)))
 }
 

@@ -87,7 +87,7 @@ pub(super) fn with_recorded(ctx: &Context, tasks: &[TaskId]) -> Result<Vec<Rolle
     for task in tasks {
         let mut recorded = BTreeSet::new();
         for (from, to) in ranges.get(task).map_or(&[][..], Vec::as_slice) {
-            recorded.extend(ctx.repo.history().own_line(from, to)?);
+            recorded.extend(ctx.repo.task_commits().own_line(from, to)?);
         }
         found.push(RolledBackTask { task: task.clone(), recorded });
     }

@@ -11,7 +11,8 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{BranchAdvance, JournaledOperation, OperationKind, WorkspaceChange};
+use axiom_model::journal::journaled::{JournaledOperation, OperationKind};
+use axiom_model::journal::journaled_changes::{BranchAdvance, WorkspaceChange};
 use axiom_model::operation::change_json::WorkspaceFate;
 use axiom_model::operation::task_rollback::{self, NoRevertReason, RevertUnit, SkippedRevert, TaskRevertPlan};
 use axiom_safety::checkpoint::CheckpointCaptures;
@@ -133,7 +134,8 @@ pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<TaskRo
     let tasks = find::tasks(ctx, wanted)?;
     let (target, old) = find::target(ctx, wanted, &tasks)?;
     let with_recorded = find::with_recorded(ctx, &tasks)?;
-    let plan_of = |tip: &Oid| Ok(task_rollback::plan(&ctx.repo.history().task_commits_for(tip, &with_recorded)?, &with_recorded));
+    let plan_of =
+        |tip: &Oid| Ok(task_rollback::plan(&ctx.repo.task_commits().task_commits_for(tip, &with_recorded)?, &with_recorded));
     let plan = plan_of(&old)?;
     let settled = if wanted.resolve { resolve::worktree(ctx, &wanted.task)? } else { None };
     let reverted = match &settled {
@@ -237,7 +239,7 @@ fn preview(
 fn conflicts(ctx: &Context, unit: &RevertUnit, files: &[RepoPath], tip: &Oid) -> Result<Vec<RevertConflictLine>> {
     let mut lines = Vec::new();
     for path in files {
-        let behind = ctx.repo.history().commits_on(path, &unit.oid, tip, BEHIND)?;
+        let behind = ctx.repo.task_commits().commits_on(path, &unit.oid, tip, BEHIND)?;
         let behind = behind.into_iter().map(|(id, subject)| CommitSubjectLine { id, subject }).collect();
         lines.push(RevertConflictLine { path: path.clone(), commit: unit.oid.clone(), behind });
     }
@@ -259,7 +261,7 @@ fn refuse_nothing(ctx: &Context, wanted: &TaskRollbackRequest, work: &TaskRollba
             skipped.why
         )));
     }
-    let elsewhere = ctx.repo.history().branches_naming(task.as_str())?;
+    let elsewhere = ctx.repo.task_commits().branches_naming(task.as_str())?;
     if let Some(branch) = elsewhere.first() {
         return Err(Error::new(Code::NoTaskCommits, format!("{target} has no commit of '{task}'"))
             .why(format!("they are on {}", elsewhere.join(", ")))

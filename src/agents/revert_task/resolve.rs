@@ -73,7 +73,7 @@ pub(super) fn set_up(
     let git = ctx.repo.git_in(&made).writing().config("commit.gpgSign=false").env("GIT_EDITOR", "true");
     let git = git.args(["revert", "--no-edit", "--mainline", "1"]).args(open.iter().map(|unit| unit.oid.as_str()));
     let output = git.run()?;
-    if !output.ok() && !ctx.repo.captures().in_progress(&made)?.contains(&GitOperation::Revert) {
+    if !output.ok() && !ctx.repo.git_operations().in_progress(&made)?.contains(&GitOperation::Revert) {
         return Err(output.error().hint(format!("git worktree remove --force '{}'", path.display())));
     }
     env::fault_point("resolve.reverting");
@@ -137,7 +137,7 @@ fn finished_worktrees(ctx: &Context) -> Result<Vec<(String, Worktree)>> {
 
 fn is_all(ctx: &Context, note: &RevertConflictWorktree, commit: &Oid) -> Result<bool> {
     let wanted = find::with_recorded(ctx, std::slice::from_ref(&note.task_id))?;
-    Ok(task_rollback::plan(&ctx.repo.history().all_task_commits(commit)?, &wanted).units.is_empty())
+    Ok(task_rollback::plan(&ctx.repo.task_commits().all_task_commits(commit)?, &wanted).units.is_empty())
 }
 
 /// Whether a git operation is in progress there.

@@ -38,7 +38,7 @@ pub(super) fn compute(ctx: &Context, plan: &TaskRevertPlan, from: &Oid) -> Resul
             ctx.repo.objects().read_commit(&parent)?.tree
         } else {
             content_of = None;
-            match ctx.repo.history().merge_with_base(&unit.oid, (&reverted.tip, &reverted.tip), &parent)? {
+            match ctx.repo.merges().merge_with_base(&unit.oid, (&reverted.tip, &reverted.tip), &parent)? {
                 MergeResult::Clean(next) => next,
                 MergeResult::Conflict(files) => {
                     reverted.conflict = Some((unit.clone(), files));
@@ -50,7 +50,7 @@ pub(super) fn compute(ctx: &Context, plan: &TaskRevertPlan, from: &Oid) -> Resul
             reverted.made.push((unit.clone(), None));
             continue;
         }
-        let commit = ctx.repo.history().commit_for_branch(&next, std::slice::from_ref(&reverted.tip), &message(unit))?;
+        let commit = ctx.repo.signatures().commit_for_branch(&next, std::slice::from_ref(&reverted.tip), &message(unit))?;
         reverted.made.push((unit.clone(), Some(commit.clone())));
         (reverted.tip, tree) = (commit, next);
     }

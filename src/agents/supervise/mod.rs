@@ -55,7 +55,8 @@ use axiom_base::files::LockAttempt;
 use axiom_model::base::ids::AgentId;
 use axiom_model::base::names::RefName;
 use axiom_model::hook::facts::HookFacts;
-use axiom_model::state::event::{Event, EventAuthor};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::gates::gate::GateDecision;
 use axiom_model::work::hooks::hook_event::HookEvent;
 use axiom_model::work::sessions::session::SessionState;
@@ -152,7 +153,7 @@ pub fn run(
     if supervisor.core.setup.options.retry {
         approve_held(&mut supervisor.core)?;
     }
-    supervisor.core.desk.ctx.repo.history().run_drivers_aside();
+    supervisor.core.desk.ctx.repo.merges().run_drivers_aside();
     session_hooks::say(supervisor.core.desk.ctx);
     begin_session(&mut supervisor.core)?;
     supervisor.core.desk.ctx.set_patience(STEP_PATIENCE);

@@ -10,9 +10,9 @@ use super::shown::notice::SessionNotice;
 use super::{AgentTurnsUntil, Supervisor};
 use axiom_base::error::Result;
 use axiom_model::base::ids::AgentId;
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::sessions::session::SessionState;
-use axiom_process::keeper::spec::KeeperState;
+use axiom_process::keeper::records::KeeperState;
 use axiom_process::keeper_state;
 use axiom_safety::context::handle::Context;
 

@@ -19,7 +19,8 @@ use axiom_model::base::text::TextOrBlob;
 use axiom_model::planning::plan::GoalPlan;
 use axiom_model::queries::needs;
 use axiom_model::state::current_state::State;
-use axiom_model::state::event::{Event, EventAuthor};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::money::budget::{BudgetLimits, NewBudgetLimits};
 use axiom_model::work::tasks::task::{
     MergedTaskWork, NeededReadyPoint, Task, TaskChangeSet, TaskDependency, TaskFieldChange, TaskKind, TaskStatus,

@@ -7,10 +7,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::folder_entries;
 use super::git_files::{create_keeping, replace_keeping_if};
 use super::lock::{FileLock, LockAttempt};
 use super::optional_read::{SmallFile, metadata, read_small};
-use super::{create_dir_all, create_users_dir, durable, sync_dir};
+use super::{create_dir_all, create_users_dir, sync_dir};
 use crate::error::{Code, Error, Result};
 
 /// How often the lock is tried, and the pause between: five seconds together.
@@ -42,7 +43,7 @@ impl EditedFile {
             EditThroughLink::Followed => followed(path)?,
             EditThroughLink::Refused => path.to_owned(),
         };
-        let folder = durable::parent(&path)?;
+        let folder = folder_entries::parent(&path)?;
         match links {
             EditThroughLink::Followed => create_dir_all(folder)?,
             EditThroughLink::Refused => match metadata(folder)? {
@@ -52,7 +53,7 @@ impl EditedFile {
                 }
                 None => {
                     create_users_dir(folder)?;
-                    sync_dir(durable::parent(folder)?)?;
+                    sync_dir(folder_entries::parent(folder)?)?;
                 }
             },
         }

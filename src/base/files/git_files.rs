@@ -11,7 +11,7 @@ use std::path::Path;
 
 use rustix::fs::{Gid, Uid, fchown};
 
-use super::durable::{parent, sync_dir};
+use super::folder_entries::{parent, sync_dir};
 use crate::env;
 use crate::error::{Error, Result};
 

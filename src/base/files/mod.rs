@@ -11,6 +11,7 @@ mod bound;
 mod copied_beside;
 mod durable;
 mod edited;
+mod folder_entries;
 mod folders;
 mod git_files;
 mod hashed_copy;
@@ -27,12 +28,15 @@ pub use append::{AppendFile, append_public, open_append};
 pub use attributes::{ACL, DEFAULT_ACL, ExtendedAttributes, attribute, attributes, knows_attribute, set_attributes};
 pub use copied_beside::copy_beside;
 pub use durable::{
-    create_dir_all, create_dirs_unsynced, create_if_free, create_new, create_private_dir, create_public_dir, create_users_dir,
-    move_unsynced, read, read_from, read_optional, remove_empty_dir, remove_file, rename, replace_unsynced, set_mode,
-    set_modified, set_times, sync_dir, sync_dir_if_there, sync_dirs_if_there, sync_file, touch, write_atomic, write_public,
+    create_if_free, create_new, read, read_from, read_optional, set_modified, set_times, touch, write_atomic, write_public,
     write_read_only, write_scratch, write_users_file,
 };
 pub use edited::{EditThroughLink, EditedFile};
+pub use folder_entries::{
+    create_dir_all, create_dirs_unsynced, create_private_dir, create_public_dir, create_users_dir, move_unsynced,
+    remove_empty_dir, remove_file, rename, replace_unsynced, set_mode, sync_dir, sync_dir_if_there, sync_dirs_if_there,
+    sync_file,
+};
 pub use folders::beneath::DeletionFolder;
 pub use folders::folder_sync::{FolderToSync, sync_file_system};
 pub use folders::mounts::{holds_mount, holds_no_mount, mounts_within};

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use zlib_rs::{DeflateConfig, InflateConfig, ReturnCode};
 
-use super::durable::{parent, sync_dir};
+use super::folder_entries::{parent, sync_dir};
 use super::optional_read::open_optional;
 use crate::env;
 use crate::error::{Code, Error, Result};

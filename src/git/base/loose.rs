@@ -192,7 +192,7 @@ mod tests {
         for (count, is_stored) in [(100, true), (200, false)] {
             let entry = |number| TreeEntry { mode: 0o100_644, oid: blob.clone(), name: format!("{number:06}").into_bytes() };
             let entries: Vec<TreeEntry> = (0..count).map(entry).collect();
-            let id = repo.objects().write_tree(&entries).unwrap();
+            let id = repo.trees().write_tree(&entries).unwrap();
             repo.durability().sync_objects().unwrap();
             assert_eq!(scratch.git(&["ls-tree", id.as_str()]).lines().count(), count);
             let (folder, rest) = id.as_str().split_at(2);

@@ -3,6 +3,7 @@
 
 pub(super) mod conflict_stage;
 pub(super) mod flat_name;
+pub(super) mod formats;
 pub(super) mod head;
 pub(super) mod known_packs;
 pub mod limits;

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::extras::CaptureExtras;
 use crate::base::modes::{GITLINK, TREE};
-use crate::repo::handles::Captures;
+use crate::repo::handles::CaptureRewrites;
 use axiom_base::error::{Code, Result};
 use axiom_model::base::names::{Oid, RepoPath};
 
@@ -33,7 +33,7 @@ impl<'s> ContentSearch<'s> {
     }
 }
 
-impl Captures<'_> {
+impl CaptureRewrites<'_> {
     /// The paths of a capture, staged ones too, whose content is what is looked for.
     pub fn paths_holding(&self, capture: &Oid, search: &mut ContentSearch<'_>) -> Result<BTreeSet<RepoPath>> {
         let objects = self.repo.objects();
@@ -63,7 +63,7 @@ impl Captures<'_> {
             return Ok(known.clone());
         }
         let mut found = Vec::new();
-        for entry in self.repo.objects().read_tree(tree)? {
+        for entry in self.repo.trees().read_tree(tree)? {
             match entry.mode {
                 TREE => {
                     let paths = self.below(&entry.oid, search)?;
@@ -84,7 +84,7 @@ impl Captures<'_> {
         }
         let objects = self.repo.objects();
         // What a partial clone has not fetched is nowhere here, and is not fetched to be looked at.
-        let content = if objects.is_blob(oid) { Some(objects.read_blob(oid, LARGEST)) } else { None };
+        let content = if self.repo.forgotten().is_blob(oid) { Some(objects.read_blob(oid, LARGEST)) } else { None };
         let has_it = match content {
             None => false,
             Some(Ok(bytes)) => (search.has_it)(&bytes),

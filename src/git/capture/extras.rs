@@ -136,7 +136,7 @@ impl CaptureExtras {
                 }
             }
         }
-        for one in r.captures().operation_refs(worktree)? {
+        for one in r.git_operations().operation_refs(worktree)? {
             if !operation.iter().any(|file| file.path == one.path) {
                 operation.push(one);
             }
@@ -173,10 +173,10 @@ impl CaptureExtras {
         let parts = [("operation", operation), ("unmerged", sides), ("raw", raw), ("trees", trees), ("attributes", attributes)];
         for (name, part) in parts {
             if !part.is_empty() {
-                entries.push(TreeEntry { mode: TREE, oid: repository.objects().write_tree(&part)?, name: name.into() });
+                entries.push(TreeEntry { mode: TREE, oid: repository.trees().write_tree(&part)?, name: name.into() });
             }
         }
-        let tree = repository.objects().write_tree(&entries)?;
+        let tree = repository.trees().write_tree(&entries)?;
         repository.objects().write_commit(&NewCommit { tree: &tree, parents: named.commits, who, message: SUBJECT }).map(Some)
     }
 
@@ -190,7 +190,7 @@ impl CaptureExtras {
 
     /// The same, from the tree of the commit with the extras.
     pub(crate) fn of_tree(repository: &Repository, tree: &Oid) -> Result<Self> {
-        let Some(list) = repository.objects().read_tree(tree)?.into_iter().find(|entry| entry.name == LIST) else {
+        let Some(list) = repository.trees().read_tree(tree)?.into_iter().find(|entry| entry.name == LIST) else {
             return Ok(Self::default());
         };
         let json = repository.objects().read_blob(&list.oid, limits::EXTRAS)?;

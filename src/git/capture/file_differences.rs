@@ -115,7 +115,7 @@ impl TreeEntryCache {
             let folder = match self.0.entry(at.oid) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(unknown) => {
-                    let entries = repository.objects().read_tree(unknown.key())?.into_iter();
+                    let entries = repository.trees().read_tree(unknown.key())?.into_iter();
                     unknown.insert(entries.map(|one| (one.name, FileId { mode: one.mode, oid: one.oid })).collect())
                 }
             };
@@ -158,9 +158,7 @@ mod tests {
         let file = |text: &str| Some(FileId { mode: 0o100_644, oid: blob(text) });
         let tree = |files: &[(&str, &str)]| {
             let change = |(name, text): &(&str, &str)| TreeChange { path: path(name), old: None, new: file(text) };
-            repo.objects()
-                .edit_tree(&repo.objects().empty_tree().unwrap(), &files.iter().map(change).collect::<Vec<_>>())
-                .unwrap()
+            repo.trees().edit_tree(&repo.trees().empty_tree().unwrap(), &files.iter().map(change).collect::<Vec<_>>()).unwrap()
         };
         let raw = |name: &str, held_as: &str, text: &str| RawFile {
             path: path(name),

@@ -64,7 +64,7 @@ impl Captures<'_> {
             }
             changes.push(TreeChange { path: file.path.clone(), old: None, new: Some(FileId { mode: file.mode, oid: held_as }) });
         }
-        capture.tree = self.repo.objects().edit_tree(&capture.tree, &changes)?;
+        capture.tree = self.repo.trees().edit_tree(&capture.tree, &changes)?;
         Ok(capture)
     }
 
@@ -125,7 +125,7 @@ mod tests {
         let kept = ["late", "unread"].map(|path| file(path, b"kept\n", 0o100_644));
         let then = repo.captures().with_kept(&main, with_gaps, &options, &kept).unwrap();
         assert_eq!((then.extras.gaps, then.coverage.not_in_time.count), ([RepoPath::new("unread")].to_vec(), 0));
-        let holds = |path: &str| repo.objects().is_in_tree(&then.tree, &RepoPath::new(path)).unwrap();
+        let holds = |path: &str| repo.trees().is_in_tree(&then.tree, &RepoPath::new(path)).unwrap();
         assert_eq!((holds("late"), holds("unread")), (true, false));
     }
 }

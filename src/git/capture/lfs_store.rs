@@ -17,7 +17,7 @@ use axiom_model::base::own_names;
 
 use super::extras::{CaptureExtras, SUBJECT};
 use super::raw::RawFile;
-use crate::repo::handles::Captures;
+use crate::repo::handles::HeldLfsFiles;
 use crate::repo::repository::Repository;
 use crate::repo::shortcuts::read::value_of;
 
@@ -151,7 +151,7 @@ fn make_room(place: &Path) -> Result<()> {
     place.parent().map_or(Ok(()), files::create_dirs_unsynced)
 }
 
-impl Captures<'_> {
+impl HeldLfsFiles<'_> {
     /// Takes away the kept contents of LFS files that no capture names any more, and that were kept more than `age` ago, unless
     /// that was looked at since then; returns how many. Where it cannot be known what captures name, all stay. A crash leaves some of them.
     pub fn release_lfs(&self, age: Duration) -> Result<usize> {

@@ -51,7 +51,7 @@ impl LostContents {
             }
         }
         facts.unmerged.retain(|stage| {
-            let is_here = !paths.contains(&stage.path) || r.objects().holds(&stage.oid);
+            let is_here = !paths.contains(&stage.path) || r.connectivity().holds(&stage.oid);
             if !is_here && !lost.0.iter().any(|one| one.path == stage.path) {
                 lost.0.push(LostIndexEntry { path: stage.path.clone(), entry: None });
             }
@@ -82,7 +82,7 @@ impl LostContents {
             let of_head = tree.as_ref().and_then(|tree| folders.file_at(r, tree, path).ok().flatten());
             match of_head.filter(|file| !file.is_submodule() && r.index(worktree).is_there_whole(&file.oid)) {
                 Some(file) => info.set(path, file.mode, &file.oid, 0),
-                None => info.remove(path, &r.objects().empty_tree()?),
+                None => info.remove(path, &r.trees().empty_tree()?),
             }
         }
         Ok(())
@@ -95,8 +95,8 @@ impl crate::repo::handles::Captures<'_> {
         let mut lost = self.repo.index(worktree).unreadable_staged(capture)?;
         // No tree has the sides of a conflict.
         let mut sides = capture.extras.index.unmerged.iter().filter(|stage| stage.mode != GITLINK);
-        let is_lost = sides.any(|stage| !self.repo.objects().holds(&stage.oid));
-        if is_lost || !self.repo.durability().lost_objects()?.is_empty() {
+        let is_lost = sides.any(|stage| !self.repo.connectivity().holds(&stage.oid));
+        if is_lost || !self.repo.power_losses().lost_objects()?.is_empty() {
             lost.extend(self.lost_of_index(worktree)?);
         }
         Ok(lost)
@@ -128,14 +128,14 @@ impl crate::repo::handles::Captures<'_> {
 
     /// The paths of contents that an index names and that are not here. In a partial clone a remote may have them.
     pub(super) fn lost_of_index(&self, worktree: &Worktree) -> Result<BTreeSet<RepoPath>> {
-        if self.repo.objects().is_partial() {
+        if self.repo.connectivity().is_partial() {
             return Ok(BTreeSet::new());
         }
         let Some(file) = read(self.repo, &worktree.index_file()) else { return Ok(BTreeSet::new()) };
         let mut lost = BTreeSet::new();
         let has_content = |entry: &&gix::index::Entry| !matches!(entry.mode.bits(), GITLINK | TREE);
         for entry in file.entries().iter().filter(has_content) {
-            if !self.repo.objects().holds(&Oid::from_bytes(entry.id.as_bytes())?) {
+            if !self.repo.connectivity().holds(&Oid::from_bytes(entry.id.as_bytes())?) {
                 lost.insert(RepoPath::new(entry.path(&file).to_vec()));
             }
         }

@@ -15,7 +15,7 @@ use axiom_model::base::names::{Oid, RepoPath};
 
 use crate::base::readable::{can_be_read, is_caused_by_gap};
 use crate::base::tree_change::TreeChange;
-use crate::repo::handles::Captures;
+use crate::repo::handles::CapturedPermissions;
 use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 use axiom_base::own_process::threads;
@@ -113,14 +113,14 @@ impl UsualPermissions {
             let place = root.join(found.path.to_path());
             found.mode & READ != READ && !can_be_read(&if found.folder { place.join(".") } else { place })
         };
-        repository.captures().permissions(root, paths, |found, is_folder| {
+        repository.captured_permissions().permissions(root, paths, |found, is_folder| {
             let is_unusual = !found.attributes.is_empty() || !self.is_usual(found.mode, is_folder);
             is_unusual && !is_closed(found)
         })
     }
 }
 
-impl Captures<'_> {
+impl CapturedPermissions<'_> {
     /// The permissions of the paths, and of the folders above them, that `wanted` selects, in order. Its second argument is
     /// whether the path is a folder.
     fn permissions<'p>(

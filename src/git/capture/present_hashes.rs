@@ -24,5 +24,5 @@ pub(crate) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]
     mark(r, worktree, &index, "--no-skip-worktree", &these(facts.skip_worktree))?;
     let paths: Vec<RepoPath> = paths.iter().map(|path| (*path).clone()).collect();
     ChangedPaths::sort(worktree, paths.clone())?.stage_held(r, worktree, &index)?;
-    r.captures().blobs(worktree, &index, &paths)
+    r.kept_bytes().blobs(worktree, &index, &paths)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::repo::handles::Captures;
+use crate::repo::handles::CapturedPermissions;
 use crate::repo::shortcuts::Condition;
 use axiom_model::base::names::RepoPath;
 
@@ -23,7 +23,7 @@ struct FolderAccess {
     group: u32,
 }
 
-impl Captures<'_> {
+impl CapturedPermissions<'_> {
     /// Names those of these files that only their owner may read, where others may read what is held. `is_untracked` decides which are
     /// looked at; `modes` have all that are unusual.
     pub(super) fn name_private(

@@ -27,7 +27,7 @@ use crate::index::conversions::RequestedConversion;
 use crate::index::file::{in_folder, nul_list};
 use crate::index::filter_memory::{hung_lately, note_hung};
 use crate::index::filters::{FilesByFilter, FilterTimeBudget};
-use crate::repo::handles::Captures;
+use crate::repo::handles::KeptBytes;
 use crate::repo::worktrees::Worktree;
 
 /// The largest file whose bytes are kept: a restore holds them in memory.
@@ -66,7 +66,7 @@ pub(crate) fn wanted_bytes(raw: &[RawFile], changes: &[TreeChange]) -> Vec<RawFi
     raw.iter().filter(|one| new.get(&one.path) == Some(&&one.held_as)).cloned().collect()
 }
 
-impl Captures<'_> {
+impl KeptBytes<'_> {
     /// The bytes of those changed files that a checkout of `index` would not give back; `index` holds the tree of the files.
     /// What cannot be kept is listed in the coverage. No filter runs if none is asked for.
     pub(crate) fn raw_files(

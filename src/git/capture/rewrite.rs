@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::extras::{CaptureExtras, LIST};
-use super::worktree::INDEX_OF;
 use crate::base::limits;
 use crate::base::modes::{GITLINK as SUBMODULE, TREE};
 use crate::base::object_kind::ObjectKind;
+use crate::capture::worktree::captured_trees::INDEX_OF;
 use crate::objects::database::{CommitContent, TreeEntry};
-use crate::repo::handles::{Captures, Objects};
+use crate::repo::handles::{CaptureRewrites, Objects, Trees};
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::checkpoint::purge::CaptureRemovals;
@@ -35,7 +35,7 @@ struct ReducedCapture {
     changed: bool,
 }
 
-impl Captures<'_> {
+impl CaptureRewrites<'_> {
     /// The capture without what `cut` takes; where the checked-out commit has another file in its place, that is there instead.
     /// What that commit has itself stays. `further` gives the new id of each commit that the index commit keeps beside extras.
     /// `None` where nothing changes. Nothing refers to the new objects yet.
@@ -73,8 +73,8 @@ impl Captures<'_> {
         let instead = objects.read_commit(base)?.tree;
         let index_data = objects.read_commit(index)?;
         let (root, mut paths) = (RepoPath::new(Vec::new()), BTreeSet::new());
-        let files = objects.tree_without(&commit.tree, Some(&instead), cut, &root, &mut paths)?;
-        let staged = objects.tree_without(&index_data.tree, Some(&instead), cut, &root, &mut paths)?;
+        let files = self.repo.trees().tree_without(&commit.tree, Some(&instead), cut, &root, &mut paths)?;
+        let staged = self.repo.trees().tree_without(&index_data.tree, Some(&instead), cut, &root, &mut paths)?;
         let extras = index_data.parents.into_iter().skip(1);
         let extras: Vec<(Oid, Option<Oid>)> =
             extras.map(|parent| Ok((parent.clone(), self.extras_without(&parent, cut)?))).collect::<Result<_>>()?;
@@ -89,11 +89,11 @@ impl Captures<'_> {
         let objects = self.repo.objects();
         let mut found = BTreeSet::new();
         let Ok(commit) = objects.read_commit(capture) else { return found };
-        found.extend(objects.contents_at(&commit.tree, path).unwrap_or_default());
+        found.extend(self.repo.forgotten().contents_at(&commit.tree, path).unwrap_or_default());
         let Some(index) = commit.parents.get(1).and_then(|index| objects.read_commit(index).ok()) else { return found };
-        found.extend(objects.contents_at(&index.tree, path).unwrap_or_default());
+        found.extend(self.repo.forgotten().contents_at(&index.tree, path).unwrap_or_default());
         let cut = CaptureRemovals { path: Some(path.clone()), blobs: BTreeSet::new() };
-        for parent in index.parents.iter().skip(1).filter(|parent| objects.holds(parent)) {
+        for parent in index.parents.iter().skip(1).filter(|parent| self.repo.connectivity().holds(parent)) {
             let Ok(Some((_, extras, _))) = self.extras_in(parent) else { continue };
             let raw = extras.raw.into_iter().map(|raw| (raw.path, raw.oid));
             let stages = extras.index.unmerged.into_iter().map(|stage| (stage.path, stage.oid));
@@ -155,7 +155,7 @@ impl Captures<'_> {
         let stages = extras.index.unmerged.iter().map(|one| &one.oid);
         let kept: BTreeSet<&Oid> = raw.chain(stages).chain(extras.operation.iter().map(|file| &file.oid)).collect();
         let is_gone = |oid: &Oid| gone.contains(oid) && !kept.contains(oid);
-        let tree = objects.entries_without(entries, &is_gone)?;
+        let tree = self.repo.trees().entries_without(entries, &is_gone)?;
         objects.commit_with(commit, &tree, &data.parents).map(Some)
     }
 
@@ -163,7 +163,7 @@ impl Captures<'_> {
     fn extras_in(&self, commit: &Oid) -> Result<Option<(CommitContent, CaptureExtras, Vec<TreeEntry>)>> {
         let objects = self.repo.objects();
         let data = objects.read_commit(commit)?;
-        let entries = objects.read_tree(&data.tree)?;
+        let entries = self.repo.trees().read_tree(&data.tree)?;
         let Some(list) = entries.iter().find(|entry| entry.name == LIST) else { return Ok(None) };
         let extras = serde_json::from_slice(&objects.read_blob(&list.oid, limits::EXTRAS)?).map_err(damaged)?;
         Ok(Some((data, extras, entries)))
@@ -175,6 +175,28 @@ fn damaged(e: serde_json::Error) -> Error {
 }
 
 impl Objects<'_> {
+    /// As a commit was, with another tree and other parents, and without a signature.
+    pub fn commit_with(&self, commit: &Oid, tree: &Oid, parents: &[Oid]) -> Result<Oid> {
+        let raw = self.read_object("commit", commit, limits::STRUCTURE)?;
+        let end = memchr::memmem::find(&raw, b"\n\n").unwrap_or(raw.len());
+        let (head, rest) = raw.split_at(end);
+        let mut content = format!("tree {tree}\n").into_bytes();
+        parents.iter().for_each(|parent| content.extend(format!("parent {parent}\n").into_bytes()));
+        let (mut lines, mut in_signature) = (Vec::new(), false);
+        for line in head.split(|byte| *byte == b'\n') {
+            in_signature = line.starts_with(b"gpgsig") || in_signature && line.starts_with(b" ");
+            let is_replaced = line.starts_with(b"tree ") || line.starts_with(b"parent ");
+            if !in_signature && !is_replaced {
+                lines.push(line);
+            }
+        }
+        content.extend(lines.join(&b'\n'));
+        content.extend(rest);
+        self.write_object(ObjectKind::Commit, content)
+    }
+}
+
+impl Trees<'_> {
     fn entries_without(&self, entries: Vec<TreeEntry>, is_gone: &impl Fn(&Oid) -> bool) -> Result<Oid> {
         let mut left = Vec::with_capacity(entries.len());
         for mut entry in entries {
@@ -228,25 +250,5 @@ impl Objects<'_> {
             return Ok(tree.clone());
         }
         self.write_tree(&left)
-    }
-
-    /// As a commit was, with another tree and other parents, and without a signature.
-    pub fn commit_with(&self, commit: &Oid, tree: &Oid, parents: &[Oid]) -> Result<Oid> {
-        let raw = self.read_object("commit", commit, limits::STRUCTURE)?;
-        let end = memchr::memmem::find(&raw, b"\n\n").unwrap_or(raw.len());
-        let (head, rest) = raw.split_at(end);
-        let mut content = format!("tree {tree}\n").into_bytes();
-        parents.iter().for_each(|parent| content.extend(format!("parent {parent}\n").into_bytes()));
-        let (mut lines, mut in_signature) = (Vec::new(), false);
-        for line in head.split(|byte| *byte == b'\n') {
-            in_signature = line.starts_with(b"gpgsig") || in_signature && line.starts_with(b" ");
-            let is_replaced = line.starts_with(b"tree ") || line.starts_with(b"parent ");
-            if !in_signature && !is_replaced {
-                lines.push(line);
-            }
-        }
-        content.extend(lines.join(&b'\n'));
-        content.extend(rest);
-        self.write_object(ObjectKind::Commit, content)
     }
 }

@@ -24,7 +24,7 @@ use super::raw::{RAW_LIMIT, RawFile};
 use super::round_trip_cache::{RoundTripCache, RoundTripKey};
 use crate::index::conversions::RequestedConversion;
 use crate::objects::database::gix_id;
-use crate::repo::handles::Captures;
+use crate::repo::handles::KeptBytes;
 use crate::repo::worktrees::Worktree;
 
 /// How many bytes of files, and how many files, one capture tries.
@@ -86,7 +86,7 @@ enum RoundTripVerdict {
     NotTried,
 }
 
-impl Captures<'_> {
+impl KeptBytes<'_> {
     /// Reads what is known about conversions; `None` if unchanged files need not be looked at.
     pub(crate) fn known_conversions(&self, at: &RoundTripScan<'_>) -> Result<Option<RoundTripContext>> {
         let rules = self.repo.conversions().conversion_rules(at.worktree, at.attributes)?;

@@ -10,7 +10,7 @@ use axiom_model::base::names::Oid;
 use super::capture_cache::CaptureCacheKind;
 use super::file_stat::FileStat;
 use crate::base::long_hash::long_hash;
-use crate::repo::handles::Captures;
+use crate::repo::handles::KeptBytes;
 use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 
@@ -97,7 +97,7 @@ impl RoundTripCache {
     }
 }
 
-impl Captures<'_> {
+impl KeptBytes<'_> {
     /// A digest of the rules that decide about conversions.
     pub(crate) fn rules_digest(&self, rules: &[u8]) -> Result<String> {
         // Another version of git axiom may compute other keys: then the digest is another one too.

@@ -7,7 +7,7 @@ use axiom_base::files;
 use axiom_model::base::names::{RefName, spelled};
 
 use super::extras::CaptureExtras;
-use crate::repo::handles::Captures;
+use crate::repo::handles::GitOperations;
 use crate::repo::worktrees::Worktree;
 
 /// The largest file with names of branches that is read, in bytes.
@@ -88,7 +88,7 @@ impl CaptureExtras {
     }
 }
 
-impl Captures<'_> {
+impl GitOperations<'_> {
     /// The operations that are in progress in a worktree now.
     pub fn in_progress(&self, worktree: &Worktree) -> Result<Vec<GitOperation>> {
         let refs = self.refs_in_progress(worktree)?;
@@ -143,7 +143,7 @@ mod tests {
         let scratch = ScratchRepository::new(&[]);
         let (repo, main) = (scratch.repo(), scratch.main());
         let names = || -> Vec<String> {
-            repo.captures().branches_in_progress(&main).unwrap().iter().map(|(name, _)| name.as_str().to_owned()).collect()
+            repo.git_operations().branches_in_progress(&main).unwrap().iter().map(|(name, _)| name.as_str().to_owned()).collect()
         };
         assert_eq!(names(), Vec::<String>::new());
         for number in 0..4 {
@@ -151,12 +151,12 @@ mod tests {
         }
         scratch.git(&["bisect", "start", "HEAD", "HEAD~3"]);
         assert_eq!(names(), ["refs/heads/main"]);
-        assert_eq!(repo.captures().in_progress(&main).unwrap(), [GitOperation::Bisect]);
+        assert_eq!(repo.git_operations().in_progress(&main).unwrap(), [GitOperation::Bisect]);
         scratch.git(&["bisect", "reset"]);
         scratch.git(&["branch", "below", "HEAD~1"]);
         scratch.git(&["-c", "sequence.editor=sed -i 1ibreak", "rebase", "-q", "-i", "--update-refs", "--root"]);
         assert_eq!(names(), ["refs/heads/main", "refs/heads/below"]);
-        assert_eq!(repo.captures().in_progress(&main).unwrap(), [GitOperation::Rebase]);
+        assert_eq!(repo.git_operations().in_progress(&main).unwrap(), [GitOperation::Rebase]);
         for branch in ["main", "below"] {
             let refused = crate::repo::scratch::try_git_at(&scratch.path(), &["branch", "-f", branch, "HEAD"]);
             assert!(!refused.status.success(), "git refuses it too");

@@ -7,9 +7,9 @@ use axiom_base::{env, files};
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 
 use super::extras::GitOperationFile;
+use crate::base::formats::RefFormat;
 use crate::refs::edits::{ExpectedRefValue, RefEdit, update_script};
-use crate::repo::handles::Captures;
-use crate::repo::repository::RefFormat;
+use crate::repo::handles::GitOperations;
 use crate::repo::worktrees::Worktree;
 
 /// The root refs other than HEAD that git writes as refs; `MERGE_HEAD` is always a file.
@@ -25,7 +25,7 @@ const LIMIT: u64 = 100;
 /// A ref and the id that it names.
 type SequencerRef = (RefName, Oid);
 
-impl Captures<'_> {
+impl GitOperations<'_> {
     /// The refs of a worktree that belong to an operation in progress, as the files that they would be, ordered by name.
     /// Empty in the files format.
     pub(crate) fn operation_refs(&self, worktree: &Worktree) -> Result<Vec<GitOperationFile>> {

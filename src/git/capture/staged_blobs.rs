@@ -21,7 +21,7 @@ impl Index<'_> {
     pub(crate) fn unreadable_staged(&self, capture: &WorktreeCapture) -> Result<BTreeSet<RepoPath>> {
         let base = match capture.head.commit() {
             Some(commit) => self.repo.objects().read_commit(commit)?.tree,
-            None => self.repo.objects().empty_tree()?,
+            None => self.repo.trees().empty_tree()?,
         };
         if base == capture.index_tree {
             return Ok(BTreeSet::new());
@@ -33,11 +33,11 @@ impl Index<'_> {
 
     /// Proves that nothing is lost of what a capture holds, where objects are known to be lost.
     pub fn nothing_lost_is_held(&self, capture: &WorktreeCapture) -> Result<()> {
-        if self.repo.durability().lost_objects()?.is_empty() {
+        if self.repo.power_losses().lost_objects()?.is_empty() {
             return Ok(());
         }
         let trees = [capture.index_tree.clone(), capture.tree.clone()];
-        let Some(words) = self.repo.objects().missing_below(&trees)? else { return Ok(()) };
+        let Some(words) = self.repo.connectivity().missing_below(&trees)? else { return Ok(()) };
         let what = format!("something that files or index of '{}' name is lost", self.worktree.path().display());
         Err(Error::new(Code::CheckpointDamaged, what)
             .why(words)
@@ -50,7 +50,7 @@ impl Index<'_> {
             Some(true) if whole => self.is_whole(&file.oid),
             Some(true) => self.repo.gix().is_ok_and(|gix| gix_id(&file.oid).is_ok_and(|id| gix.find_header(id).is_ok())),
             // In a pack, or lost.
-            Some(false) => self.repo.objects().holds(&file.oid) || self.repo.objects().is_partial(),
+            Some(false) => self.repo.connectivity().holds(&file.oid) || self.repo.connectivity().is_partial(),
             None => true,
         }
     }

@@ -205,7 +205,7 @@ impl PrivateIndex<'_> {
             return Ok(paths);
         }
         let store = LfsStore::of(self.r);
-        let entries = self.r.captures().entries(self.worktree, self.file, &paths)?;
+        let entries = self.r.kept_bytes().entries(self.worktree, self.file, &paths)?;
         let (mut left, mut new, mut pointers) = (Vec::new(), Vec::new(), BTreeMap::new());
         for (path, entry) in paths.into_iter().zip(entries) {
             let place = self.worktree.path().join(path.to_path());
@@ -275,9 +275,9 @@ impl PrivateIndex<'_> {
         if paths.is_empty() {
             return Ok(false);
         }
-        let entries = self.r.captures().entries(self.worktree, self.file, paths)?;
+        let entries = self.r.kept_bytes().entries(self.worktree, self.file, paths)?;
         let stored = paths.iter().zip(entries).filter_map(|(path, entry)| Some((path, entry?.1)));
-        Ok(stored.take(SAMPLES).any(|(path, oid)| self.r.captures().is_encrypted(self.worktree, path, &oid)))
+        Ok(stored.take(SAMPLES).any(|(path, oid)| self.r.kept_bytes().is_encrypted(self.worktree, path, &oid)))
     }
 
     fn git(&self) -> Git<'_> {
@@ -287,8 +287,8 @@ impl PrivateIndex<'_> {
 
     /// Puts regular files into the index with their bytes, not converted in any way. Returns their blobs.
     fn put_as_they_are(&self, paths: &[RepoPath], refused: &mut Vec<RepoPath>) -> Result<Vec<(RepoPath, Oid)>> {
-        let entries = self.r.captures().entries(self.worktree, self.file, paths)?;
-        let ids = self.r.captures().write_raw(self.worktree, paths)?;
+        let entries = self.r.kept_bytes().entries(self.worktree, self.file, paths)?;
+        let ids = self.r.kept_bytes().write_raw(self.worktree, paths)?;
         if ids.len() != paths.len() {
             let place = |path: &RepoPath| self.worktree.path().join(path.to_path());
             if let Some(unread) = paths.iter().find(|path| !reads_through(&place(path))) {

@@ -92,7 +92,7 @@ fn an_unborn_branch_without_index_is_captured() {
     scratch.write("new", b"1");
     let repo = scratch.repo();
     let taken = capture(&scratch);
-    assert_eq!(taken.index_tree, repo.objects().empty_tree().unwrap());
+    assert_eq!(taken.index_tree, repo.trees().empty_tree().unwrap());
     let commit = repo.captures().commit_capture(&taken, "capture", &[]).unwrap();
     repo.durability().sync_objects().unwrap();
     assert_eq!(repo.objects().read_commit(&commit.commit).unwrap().parents[0], repo.objects().root_commit().unwrap());

@@ -1,8 +1,11 @@
 //! Captures the files, index and HEAD of a worktree as commits, without touching any of them.
 
+pub(crate) mod captured_trees;
+mod index_difference;
+
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -13,29 +16,22 @@ use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::checkpoint::coverage::INDEX;
 
-use super::coverage::{CaptureCoverage, UnreportedPaths, find_unmentioned};
+use super::coverage::CaptureCoverage;
 use super::extras::CaptureExtras;
 use super::gaps::CaptureGaps;
-use super::ignored_held::{ExcludedPaths, SortedIgnoredPaths, sort_ignored};
 use super::lost_contents::LostContents;
 use super::named_ignored::NamedPaths;
 use super::permissions::UsualPermissions;
-use super::raw::RawFile;
-use super::round_trip::{CaptureScope, RoundTripScan, UnchangedFile, stat_of};
+use super::round_trip::{CaptureScope, RoundTripScan};
 use crate::base::head::Head;
-use crate::capture::staged_paths::StagedPaths;
-use crate::index::changed_paths::ChangedPaths;
 use crate::index::conversions::is_of_no_encoding;
-use crate::index::file::{IndexInfoInput, StatTrust, copy_index, in_folder, mark};
+use crate::index::file::{StatTrust, copy_index, in_folder, mark};
 use crate::index::path_patterns::PathPatterns;
 use crate::index::starting_index::{StartingIndex, copy_or_make};
-use crate::index::status::{StatusEntry, StatusKind};
-use crate::objects::database::{NewCommit, gix_id};
 use crate::repo::handles::Captures;
 use crate::repo::worktrees::Worktree;
-
-/// How the message of a capture's index commit begins.
-pub(super) const INDEX_OF: &str = "index of ";
+use captured_trees::FilesTree;
+use index_difference::{IndexDifference, may_be_content};
 
 /// What a capture holds, and what it leaves out.
 #[derive(Debug, Clone, Default)]
@@ -81,38 +77,6 @@ pub struct WorktreeCapture {
     pub submodules: Vec<RepoPath>,
 }
 
-/// The commits of a capture.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CaptureCommits {
-    /// The commit of the files, in the shape of a stash: its parents are what was checked out, and `index`.
-    pub commit: Oid,
-    /// The commit of the index.
-    pub index: Oid,
-}
-
-/// The files of a worktree as a tree.
-struct FilesTree {
-    tree: Oid,
-    /// The bytes that are kept beside it.
-    raw: Vec<RawFile>,
-    /// Files that are left out, because only their plain text could be held: as much out of reach as what cannot be read.
-    encrypted: Vec<RepoPath>,
-}
-
-/// How a worktree differs from its index.
-struct IndexDifference {
-    /// The paths that differ.
-    changed: ChangedPaths,
-    /// Those of them that git does not track.
-    untracked: BTreeSet<RepoPath>,
-    /// Files that fewer users may read than usual, tracked or not.
-    narrow: Vec<RepoPath>,
-    /// The `.gitattributes` files.
-    attributes: Vec<RepoPath>,
-    /// Ignored files that are held.
-    included: Vec<RepoPath>,
-}
-
 impl Captures<'_> {
     /// Captures a worktree into objects. Neither its files nor its index are touched. What cannot be read is a gap: see
     /// [`gaps`](super::gaps). No ref refers to the objects yet, and they are on disk only after `Durability::sync_objects`,
@@ -123,7 +87,7 @@ impl Captures<'_> {
         let never = self.never_content(worktree, options);
         let wider = never.leaving_out(options);
         let options = wider.as_ref().unwrap_or(options);
-        let mut capture = match self.fast_capture(worktree, options)? {
+        let mut capture = match self.repo.quick_captures().fast_capture(worktree, options)? {
             Some(capture) => capture,
             None => self.capture_by_git(worktree, options)?,
         };
@@ -234,9 +198,9 @@ impl Captures<'_> {
         let hidden = facts.skip_worktree.iter().chain(changed.gone()).filter(|path| path.file_name() == b".gitattributes");
         let attributes: BTreeSet<RepoPath> = attributes.into_iter().chain(hidden.cloned()).collect();
         let at = RoundTripScan { worktree, index: &index, attributes: &attributes, scope: CaptureScope::Whole };
-        if let Some(known) = self.known_conversions(&at)? {
+        if let Some(known) = self.repo.kept_bytes().known_conversions(&at)? {
             let tracked = self.unchanged_files(worktree, &index, (&changed, &gaps))?;
-            raw.extend(self.raw_unchanged(&at, known, tracked, &mut coverage)?);
+            raw.extend(self.repo.kept_bytes().raw_unchanged(&at, known, tracked, &mut coverage)?);
         }
         raw.sort_by(|one, other| one.path.cmp(&other.path));
         let mut extras = CaptureExtras::read(self.repo, worktree, facts, &mut coverage)?;
@@ -245,7 +209,11 @@ impl Captures<'_> {
             (extras.index.sparse, extras.index.present) = (true, present);
         }
         extras.modes = usual.unusual_ones(self.repo, worktree.path(), changed.there().chain(&narrow))?;
-        self.name_private(&extras.modes, |path| untracked.contains(path) && !gaps.has(path), &mut coverage);
+        self.repo.captured_permissions().name_private(
+            &extras.modes,
+            |path| untracked.contains(path) && !gaps.has(path),
+            &mut coverage,
+        );
         extras.gaps = gaps.name(&mut coverage);
         extras.gaps.extend(encrypted);
         let index_tree = match known.filter(|tree| settled && self.repo.objects().has_object(tree)) {
@@ -254,228 +222,6 @@ impl Captures<'_> {
         };
         let tree = files.unwrap_or_else(|| index_tree.clone());
         Ok(WorktreeCapture { head, tree, index_tree, extras, coverage, included, submodules })
-    }
-
-    /// The nested repositories that git keeps as those of submodules.
-    fn kept_as_modules(&self, worktree: &Worktree, coverage: &CaptureCoverage) -> Vec<RepoPath> {
-        let is_kept = |path: &&RepoPath| self.repo.worktrees().keeps_as_module(worktree, &worktree.path().join(path.to_path()));
-        coverage.nested_repositories.paths.iter().filter(is_kept).cloned().collect()
-    }
-
-    /// Sorts the status entries into paths to be read and paths that are only listed.
-    fn content_of(
-        &self,
-        worktree: &Worktree,
-        (entries, mut excluded, submodules): (Vec<StatusEntry>, ExcludedPaths, &[RepoPath]),
-        options: &CaptureOptions,
-        (coverage, gaps): (&mut CaptureCoverage, &mut CaptureGaps),
-    ) -> Result<IndexDifference> {
-        let mut skipped: BTreeSet<RepoPath> = options.excluded.iter().cloned().collect();
-        let (mut changed, mut untracked, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
-        for StatusEntry { path, kind } in entries {
-            match kind {
-                StatusKind::Ignored => ignored.push(path),
-                StatusKind::NestedRepository => {
-                    skipped.insert(path.clone());
-                    coverage.nested_repositories.add(path);
-                }
-                StatusKind::Untracked => untracked.push(path),
-                StatusKind::Unmerged => changed.push(path),
-                StatusKind::Tracked { worktree: letter, dirty_submodule, .. } => {
-                    if dirty_submodule {
-                        coverage.dirty_submodules.add(path.clone());
-                    }
-                    if letter != b'.' {
-                        changed.push(path);
-                    }
-                }
-            }
-        }
-        let SortedIgnoredPaths { held, rest, excluded: more, over_limit, special: _, unread } =
-            sort_ignored(worktree.path(), ignored, options);
-        unread.into_iter().for_each(|path| gaps.add(path));
-        excluded.paths.extend(more);
-        skipped.extend(excluded.paths.iter().chain(&rest).cloned());
-        rest.into_iter().for_each(|path| coverage.ignored.add(path));
-        over_limit.into_iter().for_each(|path| coverage.over_include_limit.add(path));
-        let tracked = changed.len();
-        changed.extend(not_too_large(worktree, untracked, options, (coverage, gaps)));
-        let included = not_too_large(worktree, held, options, (coverage, gaps));
-        changed.extend(included.iter().cloned());
-        let untracked = changed[tracked..].iter().cloned().collect();
-        let closes = |folder: &RepoPath| excluded.closes(options, folder);
-        let UnreportedPaths { special, with_git, narrow, attributes, closed } =
-            find_unmentioned(worktree, &skipped, closes, gaps);
-        excluded.paths.extend(closed);
-        excluded.paths.into_iter().for_each(|path| coverage.excluded.add(path));
-        name_repositories(with_git, submodules, &changed, coverage);
-        gaps.sieve(worktree.path(), &mut changed);
-        let sorted = ChangedPaths::sort(worktree, changed)?;
-        special.into_iter().for_each(|path| coverage.special.add(path));
-        let there: BTreeSet<&RepoPath> = sorted.there().collect();
-        let included: Vec<RepoPath> = included.into_iter().filter(|path| there.contains(path)).collect();
-        included.iter().for_each(|path| coverage.included.add(path.clone()));
-        Ok(IndexDifference { changed: sorted, untracked, narrow, attributes, included })
-    }
-
-    /// The regular files of an index that are not among the changed ones, nor among those that were not read.
-    fn unchanged_files(
-        &self,
-        worktree: &Worktree,
-        index: &Path,
-        (changed, gaps): (&ChangedPaths, &CaptureGaps),
-    ) -> Result<Vec<UnchangedFile>> {
-        let is_changed: BTreeSet<&RepoPath> = changed.there().collect();
-        let output = self.repo.git_in(worktree).index(index).args(["ls-files", "-s", "-z"]).run_ok()?;
-        let mut files = Vec::new();
-        for line in output.stdout.split(|byte| *byte == 0) {
-            let Some((meta, path)) = memchr::memchr(b'\t', line).map(|tab| (&line[..tab], RepoPath::new(&line[tab + 1..])))
-            else {
-                continue;
-            };
-            let mut meta = meta.split(|byte| *byte == b' ');
-            let (Some(b"100644" | b"100755"), Some(oid), Some(b"0")) = (meta.next(), meta.next(), meta.next()) else { continue };
-            if !(is_changed.contains(&path) || gaps.has(&path))
-                && let (Some(stat), Ok(oid)) = (stat_of(worktree, &path), gix::ObjectId::from_hex(oid))
-            {
-                files.push(UnchangedFile { path, oid, stat });
-            }
-        }
-        Ok(files)
-    }
-
-    /// Those of the paths that are in an index.
-    fn tracked_ones(&self, worktree: &Worktree, index: &Path, paths: Vec<RepoPath>) -> Result<BTreeSet<RepoPath>> {
-        if paths.is_empty() {
-            return Ok(BTreeSet::new());
-        }
-        let output = self.repo.git_in(worktree).index(index).args(["ls-files", "-z"]).run_ok()?;
-        let paths: BTreeSet<RepoPath> = paths.into_iter().collect();
-        let tracked = output.stdout.split(|byte| *byte == 0).map(RepoPath::new);
-        Ok(tracked.filter(|path| paths.contains(path)).collect())
-    }
-
-    /// The tree of the files, and the bytes that are held beside it.
-    fn files_tree(
-        &self,
-        worktree: &Worktree,
-        index: &Path,
-        (changed, staged): (&ChangedPaths, StagedPaths),
-        coverage: &mut CaptureCoverage,
-    ) -> Result<FilesTree> {
-        let StagedPaths { refused, unfiltered, encrypted, lfs } = staged;
-        refused.into_iter().for_each(|path| coverage.refused_names.add(path));
-        let tree = self.write_tree(worktree, index)?;
-        encrypted.iter().for_each(|path| coverage.encrypted.add(path.clone()));
-        let held: Vec<RawFile> = held_as_they_are(unfiltered, coverage).chain(lfs).collect();
-        let decided = held.iter().map(|one| &one.path).chain(&encrypted).cloned().collect();
-        let mut raw = self.raw_files(worktree, index, &changed.without(&decided), coverage)?;
-        raw.extend(held);
-        Ok(FilesTree { tree, raw, encrypted })
-    }
-
-    /// The tree of the index, with our side of conflicts, and what stands in the place of lost contents.
-    fn staged_tree(
-        &self,
-        worktree: &Worktree,
-        staged: &Path,
-        (head, lost, extras): (&Head, &LostContents, &CaptureExtras),
-        coverage: &mut CaptureCoverage,
-    ) -> Result<Oid> {
-        let mut info = IndexInfoInput::default();
-        lost.put_in_place((self.repo, worktree), head, &mut info, coverage)?;
-        for stage in &extras.index.unmerged {
-            info.remove(&stage.path, &stage.oid);
-        }
-        for stage in extras.index.unmerged.iter().filter(|stage| stage.stage == 2) {
-            info.set(&stage.path, stage.mode, &stage.oid, 0);
-        }
-        info.apply(self.repo, worktree, staged)?;
-        self.write_tree(worktree, staged)
-    }
-
-    /// The tree of a private index. In a partial clone a remote may have what is not here: nothing is fetched for a capture.
-    fn write_tree(&self, worktree: &Worktree, index: &Path) -> Result<Oid> {
-        let git = self.repo.git_in(worktree).index(index).config("core.splitIndex=false").making_objects();
-        let git = git.fetching_nothing().arg("write-tree");
-        Oid::new(if self.repo.objects().is_partial() { git.arg("--missing-ok") } else { git }.text()?)
-    }
-
-    /// Writes the commits of a capture, in the shape of a stash. The index commit gets the `further` parents, to keep them
-    /// alive. Nothing refers to the commits yet.
-    pub fn commit_capture(&self, capture: &WorktreeCapture, message: &str, further: &[Oid]) -> Result<CaptureCommits> {
-        let who = self.repo.objects().signature()?;
-        // git may have written these objects, and perhaps nothing else refers to the checked-out commit.
-        for oid in [&capture.tree, &capture.index_tree].into_iter().chain(capture.head.commit()) {
-            self.repo.durability().note_written(gix_id(oid)?);
-        }
-        let base = match capture.head.commit() {
-            Some(commit) => commit.clone(),
-            None => self.repo.objects().root_commit()?,
-        };
-        let mut parents = vec![base.clone()];
-        parents.extend(capture.extras.commit(self.repo, &who)?);
-        parents.extend(further.iter().cloned());
-        let note = format!("{INDEX_OF}{message}");
-        let index =
-            self.repo.objects().write_commit(&NewCommit { tree: &capture.index_tree, parents, who: &who, message: &note })?;
-        let parents = vec![base, index.clone()];
-        let commit = self.repo.objects().write_commit(&NewCommit { tree: &capture.tree, parents, who: &who, message })?;
-        Ok(CaptureCommits { commit, index })
-    }
-}
-
-/// The kept bytes of files whose filter did not run. Where such bytes are kept, no filter runs when they are written either.
-fn held_as_they_are(unfiltered: Vec<(RepoPath, Oid)>, coverage: &mut CaptureCoverage) -> impl Iterator<Item = RawFile> {
-    unfiltered.iter().for_each(|(path, _)| coverage.unfiltered.add(path.clone()));
-    unfiltered.into_iter().map(|(path, oid)| RawFile { path, held_as: oid.clone(), oid, lfs: None })
-}
-
-/// Whether an entry is no git directory and in no folder of ours. Tracked files in an excluded folder are content like any other.
-fn may_be_content(entry: &StatusEntry, options: &CaptureOptions) -> bool {
-    let tracked = match entry.kind {
-        StatusKind::Tracked { .. } | StatusKind::Unmerged => true,
-        StatusKind::Untracked | StatusKind::NestedRepository | StatusKind::Ignored => false,
-    };
-    let is_below = |root: &RepoPath| is_below(&entry.path, root);
-    !options.never.iter().any(is_below) && (tracked || !options.excluded.iter().any(is_below))
-}
-
-/// The files that exist and are not over the limit; files over it are listed in the coverage.
-fn not_too_large(
-    worktree: &Worktree,
-    paths: Vec<RepoPath>,
-    options: &CaptureOptions,
-    (coverage, gaps): (&mut CaptureCoverage, &mut CaptureGaps),
-) -> Vec<RepoPath> {
-    let mut kept = Vec::with_capacity(paths.len());
-    for path in paths {
-        match files::metadata(&worktree.path().join(path.to_path())) {
-            Ok(Some(meta)) if meta.is_file() && meta.len() > options.max_file_size => coverage.too_large.add(path),
-            Ok(Some(_)) => kept.push(path),
-            // It vanished since.
-            Ok(None) => {}
-            Err(_) => gaps.add(path),
-        }
-    }
-    kept
-}
-
-/// Lists the nested repositories that git does not report because it tracks, or tracked, something in their place.
-fn name_repositories(with_git: Vec<RepoPath>, submodules: &[RepoPath], changed: &[RepoPath], coverage: &mut CaptureCoverage) {
-    let mut whole: Vec<RepoPath> = Vec::new();
-    for folder in with_git {
-        if submodules.iter().chain(&whole).any(|above| is_below(&folder, above)) {
-            continue;
-        }
-        // If it took the place of a tracked file, nothing of it is held. Otherwise git looked into it as into any folder,
-        // and only its `.git` is not held.
-        if changed.contains(&folder) {
-            coverage.nested_repositories.add(folder.clone());
-            whole.push(folder);
-        } else {
-            coverage.nested_repositories.add(RepoPath::new([folder.as_bytes(), b"/.git"].concat()));
-        }
     }
 }
 

@@ -14,21 +14,21 @@ use crate::repo::handles::Checkpoints;
 impl Checkpoints<'_> {
     /// The packed refs as objects, from the cache or newly written; `None` where git has to read the packed refs.
     pub(crate) fn packed_group(&self, listed: &ListedRefs) -> Result<Option<(PackedRefsStat, CachedPackedRefs)>> {
-        let Some(stat) = self.repo.refs().packed_stat() else {
+        let Some(stat) = self.repo.packed_refs().packed_stat() else {
             // No file means no packed refs. Where it is not a regular file, git has to read it.
-            let nothing = std::fs::symlink_metadata(self.repo.refs().packed_refs_file()).is_err();
+            let nothing = std::fs::symlink_metadata(self.repo.packed_refs().packed_refs_file()).is_err();
             let none = PackedRefsStat { text: String::new(), changed: 0 };
             return Ok(nothing.then(|| (none, CachedPackedRefs::default())));
         };
-        let hiding = self.repo.refs().digest_of_names(listed)?;
-        if let Some((group, holder)) = self.repo.refs().remembered(&stat, &hiding)? {
+        let hiding = self.repo.packed_refs().digest_of_names(listed)?;
+        if let Some((group, holder)) = self.repo.packed_refs().remembered(&stat, &hiding)? {
             for oid in group.tree.iter().chain(&group.commits) {
                 self.repo.durability().note_written(gix_id(oid)?);
             }
             return Ok(Some((stat, CachedPackedRefs { group, hiding, source: PackedRefsSource::Memory(holder) })));
         }
         let now = env::now().as_nanosecond();
-        let Some(packed) = self.repo.refs().packed_refs() else { return Ok(None) };
+        let Some(packed) = self.repo.packed_refs().packed_refs() else { return Ok(None) };
         let Ok(range) = packed.below("refs/") else { return Ok(None) };
         let mut lines = Vec::new();
         for (name, value) in packed.values(range).filter(|(name, _)| is_held(name) && !listed.hides(name)) {
@@ -36,9 +36,12 @@ impl Checkpoints<'_> {
         }
         let group = self.write_group(lines)?;
         // If the file was replaced meanwhile, `stat` does not belong to the refs that were read.
-        let is_same = self.repo.refs().packed_stat().as_ref() == Some(&stat);
-        let source =
-            if is_same && crate::Refs::tells_apart(&stat, now) { PackedRefsSource::File } else { PackedRefsSource::NewFile };
+        let is_same = self.repo.packed_refs().packed_stat().as_ref() == Some(&stat);
+        let source = if is_same && crate::repo::handles::PackedRefsFile::tells_apart(&stat, now) {
+            PackedRefsSource::File
+        } else {
+            PackedRefsSource::NewFile
+        };
         Ok(Some((stat, CachedPackedRefs { group, hiding, source })))
     }
 
@@ -47,7 +50,7 @@ impl Checkpoints<'_> {
     /// noted and checked elsewhere.) To be called once a ref holds the checkpoint.
     pub fn packed_tips_are_there(&self, held: &HeldRefs) -> Result<()> {
         let Some((stat, memory)) = &held.packed else { return Ok(()) };
-        let is_same = self.repo.refs().packed_stat().map_or(stat.text.is_empty(), |now| now == *stat);
+        let is_same = self.repo.packed_refs().packed_stat().map_or(stat.text.is_empty(), |now| now == *stat);
         let Some(tree) = memory.group.tree.as_ref().filter(|_| !is_same) else { return Ok(()) };
         let mut kept = self.repo.tips().objects_below(tree)?;
         for bucket in &memory.group.commits {
@@ -66,6 +69,6 @@ impl Checkpoints<'_> {
         let Some((_, CachedPackedRefs { group, source: PackedRefsSource::Memory(holder), .. })) = &held.packed else {
             return Ok(None);
         };
-        Ok(if self.repo.refs().still_holds(holder)? { group.tree.clone() } else { None })
+        Ok(if self.repo.packed_refs().still_holds(holder)? { group.tree.clone() } else { None })
     }
 }

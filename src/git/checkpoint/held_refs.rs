@@ -59,13 +59,13 @@ impl Checkpoints<'_> {
     /// Writes the current local refs, and what keeps their targets reachable, as objects. If the packed refs have not
     /// changed since an earlier checkpoint, they are not read.
     pub fn hold_local_refs(&self) -> Result<HeldRefs> {
-        let mut listed = self.repo.refs().listed_refs()?;
+        let mut listed = self.repo.ref_lists().listed_refs()?;
         let mut packed = None;
         let broken = self.broken_ones(&mut listed)?;
         if listed.but_packed {
             match self.packed_group(&listed)? {
                 Some(found) => packed = Some(found),
-                None => listed = self.repo.refs().listed_by_git()?,
+                None => listed = self.repo.ref_lists().listed_by_git()?,
             }
         }
         let ListedRefs { refs, links, stash, unclear, but_packed: _ } = listed;
@@ -105,7 +105,7 @@ impl Checkpoints<'_> {
         commits.extend(loose.commits);
         let missing = packed_group.map_or_else(Vec::new, |group| group.missing.clone());
         let not_held = [unclear, broken, loose.missing, missing].concat();
-        Ok(HeldRefs { tree: self.repo.objects().write_tree(&entries)?, commits, not_held, packed })
+        Ok(HeldRefs { tree: self.repo.trees().write_tree(&entries)?, commits, not_held, packed })
     }
 
     /// Takes refs and stash entries out of which something is known to be missing, however far down: a checkpoint that held them
@@ -113,23 +113,23 @@ impl Checkpoints<'_> {
     /// only what git wrote together with them: git syncs none of it.
     fn broken_ones(&self, listed: &mut ListedRefs) -> Result<Vec<RefName>> {
         let mut broken = BTreeSet::new();
-        if !self.repo.durability().lost_objects()?.is_empty() {
+        if !self.repo.power_losses().lost_objects()?.is_empty() {
             if listed.but_packed {
                 let unclear = std::mem::take(&mut listed.unclear);
-                *listed = ListedRefs { unclear, ..self.repo.refs().listed_by_git()? };
+                *listed = ListedRefs { unclear, ..self.repo.ref_lists().listed_by_git()? };
             }
             let tips: BTreeSet<&Oid> = listed.refs.values().chain(listed.stash.iter().map(|entry| &entry.id)).collect();
-            broken = self.repo.objects().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>(), None)?;
+            broken = self.repo.connectivity().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>(), None)?;
         }
         let mut names = Vec::new();
         for (name, _) in listed.refs.iter().filter(|(_, oid)| broken.contains(*oid)) {
             names.push(RefName::new(name.as_str()));
         }
         listed.refs.retain(|_, oid| !broken.contains(oid));
-        let is_whole = |entry: &StashEntry| !broken.contains(&entry.id) && self.repo.objects().is_whole_nearby(&entry.id);
+        let is_whole = |entry: &StashEntry| !broken.contains(&entry.id) && self.repo.connectivity().is_whole_nearby(&entry.id);
         let all = std::mem::take(&mut listed.stash);
         for (number, entry) in all.into_iter().enumerate() {
-            let is_old = number >= NEW_ENTRIES && !broken.contains(&entry.id) && self.repo.objects().holds(&entry.id);
+            let is_old = number >= NEW_ENTRIES && !broken.contains(&entry.id) && self.repo.connectivity().holds(&entry.id);
             match is_old || is_whole(&entry) {
                 true => listed.stash.push(entry),
                 false => names.push(RefName::new(format!("{STASH}@{{{number}}}"))),
@@ -169,13 +169,13 @@ impl Checkpoints<'_> {
             entries.push(TreeEntry { mode: 0o100_644, oid: list, name: LIST.into() });
             folders.push(TreeEntry {
                 mode: TREE,
-                oid: self.repo.objects().write_tree(&entries)?,
+                oid: self.repo.trees().write_tree(&entries)?,
                 name: format!("{number:06}").into_bytes(),
             });
             group.commits.extend(kept.buckets(self.repo)?);
         }
         if !folders.is_empty() {
-            group.tree = Some(self.repo.objects().write_tree(&folders)?);
+            group.tree = Some(self.repo.trees().write_tree(&folders)?);
         }
         Ok(group)
     }

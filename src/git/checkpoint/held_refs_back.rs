@@ -18,7 +18,7 @@ impl Checkpoints<'_> {
         let (_, folder) = self.refs_in_record(capture)?;
         let unclear = || Error::new(Code::CheckpointDamaged, format!("the refs in {} cannot be read", folder.oid.short()));
         let (mut held, mut loose, mut stash) = (LocalRefSnapshot::default(), BTreeMap::new(), String::new());
-        for entry in self.repo.objects().read_tree(&folder.oid)? {
+        for entry in self.repo.trees().read_tree(&folder.oid)? {
             let text =
                 || Ok::<_, Error>(String::from_utf8_lossy(&self.repo.objects().read_blob(&entry.oid, LIMIT)?).into_owned());
             match entry.name.as_slice() {
@@ -52,7 +52,7 @@ impl Checkpoints<'_> {
     /// The branch sections of the configuration that a checkpoint holds.
     pub fn branch_configs_of_checkpoint(&self, capture: &Oid) -> Result<BranchConfigs> {
         let (_, folder) = self.refs_in_record(capture)?;
-        let config = self.repo.objects().read_tree(&folder.oid)?.into_iter().find(|entry| entry.name == CONFIG.as_bytes());
+        let config = self.repo.trees().read_tree(&folder.oid)?.into_iter().find(|entry| entry.name == CONFIG.as_bytes());
         let Some(config) = config else { return Ok(BranchConfigs::new()) };
         let damaged =
             || Error::new(Code::CheckpointDamaged, format!("the configuration in {} cannot be read", config.oid.short()));
@@ -61,8 +61,8 @@ impl Checkpoints<'_> {
 
     fn read_group(&self, tree: &Oid) -> Result<BTreeMap<RefName, Oid>> {
         let mut refs = BTreeMap::new();
-        for folder in self.repo.objects().read_tree(tree)? {
-            for entry in self.repo.objects().read_tree(&folder.oid)?.into_iter().filter(|entry| entry.name == LIST.as_bytes()) {
+        for folder in self.repo.trees().read_tree(tree)? {
+            for entry in self.repo.trees().read_tree(&folder.oid)?.into_iter().filter(|entry| entry.name == LIST.as_bytes()) {
                 let text = String::from_utf8_lossy(&self.repo.objects().read_blob(&entry.oid, LIMIT)?).into_owned();
                 let damaged = || Error::new(Code::CheckpointDamaged, format!("the refs in {} cannot be read", entry.oid.short()));
                 for (oid, name) in of_lines(&text).ok_or_else(damaged)? {
@@ -75,7 +75,7 @@ impl Checkpoints<'_> {
 
     /// Writes those of `tips` again that are tags that the checkpoint holds, and that are missing now.
     pub fn write_tags_of_checkpoint(&self, capture: &Oid, tips: &[Oid]) -> Result<()> {
-        if tips.iter().all(|tip| self.repo.objects().holds(tip)) {
+        if tips.iter().all(|tip| self.repo.connectivity().holds(tip)) {
             return Ok(());
         }
         self.repo.tips().write_tags_again(&self.refs_in_record(capture)?.1.oid, tips)
@@ -83,7 +83,7 @@ impl Checkpoints<'_> {
 
     /// The tags that a checkpoint holds by their content, if one of `tips` is missing now; otherwise nothing.
     pub fn tags_of_checkpoint(&self, capture: &Oid, tips: &[Oid]) -> Result<BTreeSet<Oid>> {
-        if tips.iter().all(|tip| self.repo.objects().holds(tip)) {
+        if tips.iter().all(|tip| self.repo.connectivity().holds(tip)) {
             return Ok(BTreeSet::new());
         }
         Ok(self.repo.tips().tags_below(&self.refs_in_record(capture)?.1.oid)?.into_keys().collect())

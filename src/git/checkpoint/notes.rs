@@ -91,7 +91,7 @@ impl NoteStore<'_> {
     pub fn note_of(&self, notes: &NotesSnapshot, object: &Oid) -> Result<Option<Oid>> {
         let (mut tree, mut rest) = (notes.tree.clone(), object.as_str());
         while let Some(folder) = tree {
-            let entries = match self.repo.objects().read_tree(&folder) {
+            let entries = match self.repo.trees().read_tree(&folder) {
                 Ok(entries) => entries,
                 Err(error) if is_damage(&error) => break,
                 Err(error) => return Err(error),
@@ -114,7 +114,7 @@ impl NoteStore<'_> {
         let mut all = BTreeMap::new();
         let mut folders: Vec<(String, Oid)> = notes.tree.iter().map(|tree| (String::new(), tree.clone())).collect();
         while let Some((above, folder)) = folders.pop() {
-            let entries = match self.repo.objects().read_tree(&folder) {
+            let entries = match self.repo.trees().read_tree(&folder) {
                 Ok(entries) => entries,
                 Err(error) if is_damage(&error) => continue,
                 Err(error) => return Err(error),
@@ -141,9 +141,9 @@ impl NoteStore<'_> {
         let editing = NoteEditState { damaged: Cell::new(notes.unreadable) };
         let tree = match self.edit_folder(&editing, notes.tree.as_ref(), edits)? {
             Some(tree) => tree,
-            None => self.repo.objects().empty_tree()?,
+            None => self.repo.trees().empty_tree()?,
         };
-        let is_empty = notes.tree.is_none() && tree == self.repo.objects().empty_tree()?;
+        let is_empty = notes.tree.is_none() && tree == self.repo.trees().empty_tree()?;
         let begun_anew = editing.damaged.get();
         if is_empty || (notes.tree.as_ref() == Some(&tree) && !begun_anew) {
             return Ok(Vec::new());
@@ -202,7 +202,7 @@ impl NoteStore<'_> {
 
     /// The folder after the edits; `None` where it becomes empty.
     fn edit_folder(&self, editing: &NoteEditState, tree: Option<&Oid>, edits: NoteEdits<'_>) -> Result<Option<Oid>> {
-        let there = match tree.map(|tree| self.repo.objects().read_tree(tree)).transpose() {
+        let there = match tree.map(|tree| self.repo.trees().read_tree(tree)).transpose() {
             Ok(there) => there.unwrap_or_default(),
             Err(error) if is_damage(&error) => {
                 editing.damaged.set(true);
@@ -238,7 +238,7 @@ impl NoteStore<'_> {
         if entries.is_empty() {
             return Ok(None);
         }
-        self.repo.objects().write_tree(&entries.into_values().collect::<Vec<_>>()).map(Some)
+        self.repo.trees().write_tree(&entries.into_values().collect::<Vec<_>>()).map(Some)
     }
 
     fn edit_below(
@@ -336,7 +336,7 @@ mod tests {
         scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
         let first = Oid::new(scratch.git(&["rev-parse", "refs/notes/axiom"])).unwrap();
         let mut newest = first.clone();
-        let (tree, who) = (repo.objects().tree_of(&newest).unwrap(), repo.objects().signature().unwrap());
+        let (tree, who) = (repo.trees().tree_of(&newest).unwrap(), repo.objects().signature().unwrap());
         for _ in 0..LONGEST_HISTORY - 3 {
             let commit = NewCommit { tree: &tree, parents: vec![newest], who: &who, message: "git axiom: notes" };
             newest = repo.objects().write_commit(&commit).unwrap();

@@ -11,7 +11,7 @@ use axiom_model::base::names::{Oid, RefName};
 use crate::checkpoint::held_refs::{HeldRefGroup, HeldRefs};
 use crate::refs::local::{ListedRefs, PackedRefsStat};
 use crate::refs::own_refs::REF_LIMIT;
-use crate::repo::handles::Refs;
+use crate::repo::handles::PackedRefsFile;
 
 /// The name of the cache file, in git axiom's scratch folder.
 const FILE: &str = "packed-refs";
@@ -51,7 +51,7 @@ pub(crate) enum PackedRefsSource {
     NewFile,
 }
 
-impl Refs<'_> {
+impl PackedRefsFile<'_> {
     /// Whether the file was old enough, when it was read, that a later version cannot have the same times.
     pub(crate) fn tells_apart(stat: &PackedRefsStat, read_at: i128) -> bool {
         let whole_seconds = stat.changed % 1_000_000_000 == 0;
@@ -111,7 +111,7 @@ impl Refs<'_> {
         let content = files::read_optional(&self.repo.common_dir().join(name.in_git()), REF_LIMIT).ok().flatten();
         match content.and_then(|content| Oid::new(String::from_utf8_lossy(&content).trim_end()).ok()) {
             Some(oid) => Ok(Some(oid)),
-            None => self.read_ref(name),
+            None => self.repo.refs().read_ref(name),
         }
     }
 

@@ -53,7 +53,7 @@ impl Checkpoints<'_> {
         // any.
         for parent in self.repo.objects().read_commit(&index)?.parents.iter().skip(1).take(2) {
             let record = self.repo.objects().read_commit(parent)?;
-            let entries = self.repo.objects().read_tree(&record.tree)?;
+            let entries = self.repo.trees().read_tree(&record.tree)?;
             if entries.iter().any(|entry| entry.name == JSON) {
                 return Ok(Some((record, entries)));
             }

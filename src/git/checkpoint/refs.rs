@@ -16,7 +16,8 @@ use super::tag::foreign_tag;
 use crate::base::limits;
 use crate::base::modes::TREE;
 use crate::base::tries::{TRIES, wait_a_little};
-use crate::capture::worktree::{CaptureCommits, WorktreeCapture};
+use crate::capture::worktree::WorktreeCapture;
+use crate::capture::worktree::captured_trees::CaptureCommits;
 use crate::objects::database::{NewCommit, TreeEntry, gix_id};
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::repo::handles::Checkpoints;
@@ -79,7 +80,7 @@ impl Checkpoints<'_> {
         let blob = self.repo.objects().write_blob(json)?;
         let document = TreeEntry { mode: 0o100_644, oid: blob.clone(), name: JSON.to_vec() };
         let tree =
-            self.repo.objects().write_tree(&[document, TreeEntry { mode: TREE, oid: refs.tree.clone(), name: REFS.to_vec() }])?;
+            self.repo.trees().write_tree(&[document, TreeEntry { mode: TREE, oid: refs.tree.clone(), name: REFS.to_vec() }])?;
         for oid in kept {
             self.repo.durability().note_written(gix_id(oid)?);
         }
@@ -229,7 +230,7 @@ mod tests {
             let describe = scratch.git(&["describe", "--always"]);
             scratch.write("untracked", b"u");
             let kept = repo.objects().write_commit(&NewCommit {
-                tree: &repo.objects().empty_tree().unwrap(),
+                tree: &repo.trees().empty_tree().unwrap(),
                 parents: Vec::new(),
                 who: &repo.objects().signature().unwrap(),
                 message: "kept",

@@ -38,17 +38,17 @@ impl Checkpoints<'_> {
         document: &[u8],
         captures: &BTreeMap<Oid, Oid>,
     ) -> Result<Option<RewrittenCapture>> {
-        self.repo.captures().without(capture, cut, |parent| self.record_again(parent, document, captures))
+        self.repo.capture_rewrites().without(capture, cut, |parent| self.record_again(parent, document, captures))
     }
 
     fn record_again(&self, commit: &Oid, document: &[u8], captures: &BTreeMap<Oid, Oid>) -> Result<Oid> {
         let objects = self.repo.objects();
         let data = objects.read_commit(commit)?;
-        let mut entries = objects.read_tree(&data.tree)?;
+        let mut entries = self.repo.trees().read_tree(&data.tree)?;
         let Some(json) = entries.iter_mut().find(|entry| entry.name == JSON) else { return Ok(commit.clone()) };
         json.oid = objects.write_blob(document)?;
         let parents: Vec<Oid> = data.parents.iter().map(|parent| captures.get(parent).unwrap_or(parent).clone()).collect();
-        let tree = objects.write_tree(&entries)?;
+        let tree = self.repo.trees().write_tree(&entries)?;
         if tree == data.tree && parents == data.parents {
             Ok(commit.clone())
         } else {
@@ -89,8 +89,8 @@ impl NoteStore<'_> {
         let data = objects.read_commit(&old)?;
         let mut blobs = Vec::new();
         let mut renamed = Vec::new();
-        for folder in objects.read_tree(&data.tree)?.into_iter().filter(|entry| entry.mode == TREE) {
-            for entry in objects.read_tree(&folder.oid)? {
+        for folder in self.repo.trees().read_tree(&data.tree)?.into_iter().filter(|entry| entry.mode == TREE) {
+            for entry in self.repo.trees().read_tree(&folder.oid)? {
                 let text = objects.read_blob(&entry.oid, TEXT_LIMIT)?;
                 blobs.push(match masks.applied(&text) {
                     Some(text) => {

@@ -80,15 +80,15 @@ impl NoteStore<'_> {
                 let name = blob.as_str().as_bytes()[2..].to_vec();
                 inner.insert(name.clone(), TreeEntry { mode: 0o100_644, oid: blob.clone(), name });
             }
-            let oid = self.repo.objects().write_tree(&inner.into_values().collect::<Vec<_>>())?;
+            let oid = self.repo.trees().write_tree(&inner.into_values().collect::<Vec<_>>())?;
             top.insert(folder.clone(), TreeEntry { mode: TREE, oid, name: folder });
         }
-        self.repo.objects().write_tree(&top.into_values().collect::<Vec<_>>())
+        self.repo.trees().write_tree(&top.into_values().collect::<Vec<_>>())
     }
 
     fn entries(&self, tree: Option<&Oid>) -> Result<BTreeMap<Vec<u8>, TreeEntry>> {
         let Some(tree) = tree else { return Ok(BTreeMap::new()) };
-        Ok(self.repo.objects().read_tree(tree)?.into_iter().map(|entry| (entry.name.clone(), entry)).collect())
+        Ok(self.repo.trees().read_tree(tree)?.into_iter().map(|entry| (entry.name.clone(), entry)).collect())
     }
 }
 

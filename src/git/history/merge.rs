@@ -9,7 +9,7 @@ use crate::base::conflict_stage::ConflictStage;
 use crate::base::marked_merge::{MarkedMerge, MergeToRun};
 use crate::base::merge_cache::CachedMerge;
 use crate::objects::database::NewCommit;
-use crate::repo::handles::History;
+use crate::repo::handles::Merges;
 use crate::repo::person_ident::PersonIdent;
 use crate::repo::program::GitOutput;
 use crate::repo::repository::Repository;
@@ -55,7 +55,7 @@ impl From<MarkedMerge> for MergeResult {
     }
 }
 
-impl History<'_> {
+impl Merges<'_> {
     /// Merges two commits in memory, as `git merge` would on a branch at `ours`, by the attributes of `ours`: no worktree, index or
     /// ref is touched.
     pub fn merge_in_memory(&self, ours: &Oid, theirs: &Oid) -> Result<MergeResult> {
@@ -95,7 +95,7 @@ impl History<'_> {
             }
         }
         let given_up = self.may_run_programs(&asked)?;
-        place.fill(&self.repo.objects().tree_of(&asked.attributes)?)?;
+        place.fill(&self.repo.trees().tree_of(&asked.attributes)?)?;
         let git = place.git().limited(DRIVER_LIMIT).ended_by(given_up);
         let merge = read(&git.args(asked.arguments()).run()?)?;
         self.remember_merge(CachedMerge { asked, merge: merge.clone() });
@@ -197,17 +197,15 @@ mod tests {
         scratch.write("a.txt", b"main\n");
         scratch.git(&["commit", "-qam", "main"]);
         let main = head();
-        let merged = repo.history().merge_commit(&main, &side, "merge side").unwrap();
+        let merged = repo.merges().merge_commit(&main, &side, "merge side").unwrap();
         assert_eq!(repo.objects().read_commit(&merged).unwrap().parents, [main.clone(), side]);
         assert_eq!(repo.history().diff_trees(&main, &merged).unwrap().len(), 1);
-        let conflict = repo.history().merge_in_memory(&main, &conflicting).unwrap();
+        let conflict = repo.merges().merge_in_memory(&main, &conflicting).unwrap();
         assert_eq!(conflict, MergeResult::Conflict(vec![RepoPath::new(&b"a.txt"[..])]));
-        let error = repo.history().merge_commit(&main, &conflicting, "m").unwrap_err();
+        let error = repo.merges().merge_commit(&main, &conflicting, "m").unwrap_err();
         assert_eq!(error.code(), Code::MergeConflict);
-        let MergeResult::Clean(tree) = repo.history().merge_with_base(&main, (&merged, &merged), &base).unwrap() else {
-            panic!()
-        };
-        let changes = repo.history().diff_trees(&merged, &repo.history().commit_tree(&tree, &[], "revert").unwrap()).unwrap();
+        let MergeResult::Clean(tree) = repo.merges().merge_with_base(&main, (&merged, &merged), &base).unwrap() else { panic!() };
+        let changes = repo.history().diff_trees(&merged, &repo.merges().commit_tree(&tree, &[], "revert").unwrap()).unwrap();
         assert_eq!(changes.len(), 1);
     }
 }

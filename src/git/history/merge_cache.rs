@@ -2,8 +2,8 @@
 //! let it run aside of its loop.
 //!
 //! Where programs run aside, a merge that needs them ends with `BUSY` and is noted. Whoever waits for it takes the note
-//! ([`History::take_merge_to_run`]), lets it run in another thread with a repository of its own ([`History::run_merge`]), and gives the
-//! result back ([`History::remember_merge`]). Then the same call succeeds.
+//! ([`Merges::take_merge_to_run`]), lets it run in another thread with a repository of its own ([`Merges::run_merge`]), and gives the
+//! result back ([`Merges::remember_merge`]). Then the same call succeeds.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -11,13 +11,13 @@ use std::sync::{Arc, PoisonError};
 use super::merge_folder::MergePrograms;
 use crate::base::marked_merge::{MarkedMerge, MergeToRun};
 use crate::base::merge_cache::CachedMerge;
-use crate::repo::handles::History;
+use crate::repo::handles::Merges;
 use axiom_base::error::{Code, Error, Result};
 
 /// How many merges are remembered.
 const MOST: usize = 200;
 
-impl History<'_> {
+impl Merges<'_> {
     /// From now on no merge of this repository waits for a program.
     pub fn run_drivers_aside(&self) {
         self.repo.merges.runs_aside.store(true, Ordering::SeqCst);
@@ -99,33 +99,33 @@ mod tests {
     fn a_merge_that_needs_a_driver_waits_for_whoever_runs_it_aside() {
         let (scratch, main, side) = with_driver("cat word > %A");
         let repo = scratch.repo();
-        repo.history().run_drivers_aside();
-        let waits = || repo.history().merge_in_memory(&main, &side).unwrap_err().code();
+        repo.merges().run_drivers_aside();
+        let waits = || repo.merges().merge_in_memory(&main, &side).unwrap_err().code();
         assert_eq!((waits(), waits()), (Code::Busy, Code::Busy));
-        let asked = repo.history().take_merge_to_run().unwrap();
-        assert!(repo.history().take_merge_to_run().is_none());
+        let asked = repo.merges().take_merge_to_run().unwrap();
+        assert!(repo.merges().take_merge_to_run().is_none());
         let other = scratch.repo();
-        assert!(other.history().may_run_drivers().unwrap());
-        let merge = other.history().run_merge(asked, Arc::default()).unwrap();
-        repo.history().remember_merge(merge);
-        let MergeResult::Clean(tree) = repo.history().merge_in_memory(&main, &side).unwrap() else { panic!() };
+        assert!(other.merges().may_run_drivers().unwrap());
+        let merge = other.merges().run_merge(asked, Arc::default()).unwrap();
+        repo.merges().remember_merge(merge);
+        let MergeResult::Clean(tree) = repo.merges().merge_in_memory(&main, &side).unwrap() else { panic!() };
         assert_eq!(scratch.git(&["show", &format!("{tree}:a.txt")]), "driven");
         // Whoever merges where no driver is asked waits for nobody.
-        assert!(matches!(repo.history().merge_in_memory(&side, &main).unwrap_err().code(), Code::Busy));
+        assert!(matches!(repo.merges().merge_in_memory(&side, &main).unwrap_err().code(), Code::Busy));
         scratch.git(&["config", "--unset", "merge.driven.driver"]);
-        assert!(matches!(scratch.repo().history().merge_in_memory(&side, &main).unwrap(), MergeResult::Conflict(_)));
+        assert!(matches!(scratch.repo().merges().merge_in_memory(&side, &main).unwrap(), MergeResult::Conflict(_)));
     }
 
     #[test]
     fn a_driver_that_nobody_waits_for_is_ended() {
         let (scratch, main, side) = with_driver("sleep 60");
         let repo = scratch.repo();
-        repo.history().run_drivers_aside();
-        repo.history().merge_in_memory(&main, &side).unwrap_err();
-        let asked = repo.history().take_merge_to_run().unwrap();
+        repo.merges().run_drivers_aside();
+        repo.merges().merge_in_memory(&main, &side).unwrap_err();
+        let asked = repo.merges().take_merge_to_run().unwrap();
         let begun = std::time::Instant::now();
         let given_up = Arc::new(AtomicBool::new(true));
-        let error = scratch.repo().history().run_merge(asked, given_up).unwrap_err();
+        let error = scratch.repo().merges().run_merge(asked, given_up).unwrap_err();
         assert_eq!(error.code(), Code::FilterFailed);
         assert!(begun.elapsed().as_secs() < 30);
     }

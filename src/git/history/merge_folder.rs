@@ -132,13 +132,13 @@ impl<'r> MergeFolder<'r> {
 /// The attributes files of a commit, and what names its submodules, as far as they can matter for a merge: those of folders that
 /// differ between the merged trees.
 fn attributes_files(repo: &Repository, asked: &MergeToRun) -> Result<Vec<(RepoPath, Oid)>> {
-    let objects = repo.objects();
-    let merged = asked.merged(repo)?.iter().map(|commit| objects.tree_of(commit).map(Some)).collect::<Result<Vec<_>>>()?;
-    let (mut found, mut folders) = (Vec::new(), vec![(PathBuf::new(), objects.tree_of(&asked.attributes)?, merged)]);
+    let trees = repo.trees();
+    let merged = asked.merged(repo)?.iter().map(|commit| trees.tree_of(commit).map(Some)).collect::<Result<Vec<_>>>()?;
+    let (mut found, mut folders) = (Vec::new(), vec![(PathBuf::new(), trees.tree_of(&asked.attributes)?, merged)]);
     while let Some((folder, tree, merged)) = folders.pop() {
         let others =
-            merged.iter().map(|tree| tree.as_ref().map(|tree| objects.raw_tree(tree)).transpose()).collect::<Result<Vec<_>>>()?;
-        for entry in objects.raw_tree(&tree)?.entries() {
+            merged.iter().map(|tree| tree.as_ref().map(|tree| trees.raw_tree(tree)).transpose()).collect::<Result<Vec<_>>>()?;
+        for entry in trees.raw_tree(&tree)?.entries() {
             let entry = entry?;
             let is_file = entry.mode & 0o170_000 == 0o100_000;
             if is_file && (entry.name == b".gitattributes" || folder.as_os_str().is_empty() && entry.name == b".gitmodules") {

@@ -1,6 +1,6 @@
 //! Settings of git's that change what `git merge` does and that our merges do not follow: whoever has set one is told.
 
-use crate::repo::handles::History;
+use crate::repo::handles::Merges;
 use axiom_base::error::Result;
 use axiom_model::base::git_config;
 use axiom_model::base::names::RefName;
@@ -24,7 +24,7 @@ const HARMLESS: [&str; 12] = [
     "--no-progress",
 ];
 
-impl History<'_> {
+impl Merges<'_> {
     /// The settings that do not count in merges into a branch, as `key=value`.
     pub fn unheeded_merge_settings(&self, target: &RefName) -> Result<Vec<String>> {
         // Exit code 1 means that there is none.

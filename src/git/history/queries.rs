@@ -7,13 +7,13 @@ use std::sync::PoisonError;
 
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::names::{Oid, RefName, RepoPath};
-use axiom_model::work::signals::reports::ChangedLineCounts;
+use axiom_model::work::signals::report_parts::ChangedLineCounts;
 
 use crate::base::tree_change::{FileId, TreeChange, parse_raw};
 use crate::history::patch::numstat;
 use crate::objects::database::gix_id;
 use crate::objects::tree_diff;
-use crate::repo::handles::History;
+use crate::repo::handles::{History, TaskCommits};
 use crate::repo::shortcuts::FastWay;
 
 /// How many tree differences are cached, and the largest number of paths in one of them: planning, execution and the index
@@ -84,7 +84,7 @@ impl History<'_> {
 
     /// All files of a tree.
     pub(crate) fn files_of(&self, tree: &Oid) -> Result<Vec<(RepoPath, FileId)>> {
-        let changes = self.diff_trees(&self.repo.objects().empty_tree()?, tree)?.into_iter();
+        let changes = self.diff_trees(&self.repo.trees().empty_tree()?, tree)?.into_iter();
         Ok(changes.filter_map(|change| Some((change.path, change.new?))).collect())
     }
 
@@ -262,10 +262,12 @@ impl History<'_> {
         }
         Some(commits)
     }
+}
 
+impl TaskCommits<'_> {
     /// The commits of [`History::log`] that have an `Axiom-Task` trailer for a task.
     pub fn task_commits(&self, task: &str, to: &Oid, without: &[Oid], limit: usize) -> Result<Vec<LoggedCommit>> {
-        let mut commits = self.log(to, without, limit)?;
+        let mut commits = self.repo.history().log(to, without, limit)?;
         commits.retain(|commit| commit.tasks.iter().any(|named| named == task));
         Ok(commits)
     }
@@ -304,7 +306,7 @@ mod tests {
         assert_eq!(repo.history().count_commits(&first, &last).unwrap(), 2);
         assert!(repo.history().is_ancestor(&first, &last).unwrap() && !repo.history().is_ancestor(&last, &first).unwrap());
         assert_eq!(repo.history().merge_base(&first, &last).unwrap(), Some(first.clone()));
-        let found = repo.history().task_commits("t1", &last, &[], 100).unwrap();
+        let found = repo.task_commits().task_commits("t1", &last, &[], 100).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].subject.as_str(), &found[0].parents[0]), ("work #t1", &first));
         let mut log = repo.history().log(&last, std::slice::from_ref(&first), 100).unwrap();

@@ -1,7 +1,7 @@
 //! Commits that are signed, as `commit.gpgSign` asks for.
 //!
 //! Signing may take long, ask for a passphrase, or fail, so it never happens while a lock is held. Code that makes such a
-//! commit under a lock gets `SIGNING_FAILED`, releases the lock, has the commit signed ([`History::take_to_sign`]), and
+//! commit under a lock gets `SIGNING_FAILED`, releases the lock, has the commit signed ([`Signatures::take_to_sign`]), and
 //! begins again. The signed commit is cached until then.
 
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use axiom_model::base::names::Oid;
 use crate::base::object_kind::ObjectKind;
 use crate::base::quoted_paths::quoted;
 use crate::base::signing_state::{PendingSignature, SigningState, UnsignedCommit};
-use crate::repo::handles::History;
+use crate::repo::handles::Signatures;
 
 /// A call of git that signs a commit, to be run by the caller.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct SigningCall {
     pub env: Vec<(OsString, OsString)>,
 }
 
-impl History<'_> {
+impl Signatures<'_> {
     fn with_signatures<T>(&self, change: impl FnOnce(&mut SigningState) -> T) -> T {
         change(&mut self.repo.signatures.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -41,7 +41,7 @@ impl History<'_> {
     /// signing is on. No hook runs. Nothing refers to the commit yet.
     pub fn commit_for_branch(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
         if !self.with_signatures(|signatures| signatures.wanted) || !self.signs_commits()? {
-            return self.commit_tree(tree, parents, message);
+            return self.repo.merges().commit_tree(tree, parents, message);
         }
         let said = UnsignedCommit { tree: tree.clone(), parents: parents.to_vec(), message: message.to_owned() };
         if let Some(content) = self.with_signatures(|signatures| signatures.signed.get(&said).cloned()) {
@@ -49,7 +49,7 @@ impl History<'_> {
         }
         // A missing identity is reported now, and not only by the git that signs.
         self.repo.objects().users_signature()?;
-        let mut objects = vec![(ObjectKind::Tree, self.repo.objects().read_raw_tree(tree)?.to_vec())];
+        let mut objects = vec![(ObjectKind::Tree, self.repo.trees().read_raw_tree(tree)?.to_vec())];
         for parent in parents {
             objects
                 .push((ObjectKind::Commit, self.repo.objects().read_object("commit", parent, crate::base::limits::STRUCTURE)?));
@@ -70,7 +70,7 @@ impl History<'_> {
         }
     }
 
-    /// The commit that has to be signed before [`History::commit_for_branch`] can succeed.
+    /// The commit that has to be signed before [`Signatures::commit_for_branch`] can succeed.
     pub fn take_to_sign(&self) -> Option<PendingSignature> {
         self.with_signatures(|signatures| signatures.to_sign.take())
     }

@@ -12,7 +12,7 @@ use axiom_model::operation::task_rollback::{self, HistoryCommit, HistoryHeights,
 use axiom_model::work::tasks::commit_marks;
 
 use crate::objects::database::gix_id;
-use crate::repo::handles::History;
+use crate::repo::handles::{History, TaskCommits};
 use crate::repo::shortcuts::FastWay;
 
 /// The version of the cache; it changes when marks are read in another way.
@@ -33,13 +33,8 @@ struct TaskCommitCache {
     heights: HistoryHeights,
 }
 
-impl History<'_> {
-    /// Whether the history is cut off, as in `git clone --depth`.
-    pub fn is_shallow(&self) -> bool {
-        self.repo.common_dir().join("shallow").exists()
-    }
-
-    /// The part of a branch's history that matters for some tasks: like [`History::all_task_commits`], but without the commits
+impl TaskCommits<'_> {
+    /// The part of a branch's history that matters for some tasks: like [`TaskCommits::all_task_commits`], but without the commits
     /// before the first one that names one of the tasks. Only commits that are newer than the cache are read to find that
     /// point.
     pub fn task_commits_for(&self, to: &Oid, wanted: &[RolledBackTask]) -> Result<Vec<HistoryCommit>> {
@@ -60,7 +55,7 @@ impl History<'_> {
             return self.all_task_commits(to);
         }
         for commit in recorded {
-            if self.repo.objects().has_object(commit) && self.is_ancestor(commit, &from)? {
+            if self.repo.objects().has_object(commit) && self.repo.history().is_ancestor(commit, &from)? {
                 return self.all_task_commits(to);
             }
         }
@@ -74,7 +69,7 @@ impl History<'_> {
         if tip == *to {
             return Ok(Some(heights));
         }
-        if !self.repo.objects().has_object(&tip) || !self.is_ancestor(&tip, to)? {
+        if !self.repo.objects().has_object(&tip) || !self.repo.history().is_ancestor(&tip, to)? {
             return Ok(None);
         }
         let new = self.task_commits_since(to, Some(&tip))?;
@@ -142,7 +137,7 @@ impl History<'_> {
     fn task_commits_since(&self, to: &Oid, from: Option<&Oid>) -> Result<Vec<HistoryCommit>> {
         // First ordered by date, for which git need not know all commits before it prints. Parents then follow their
         // children unless a clock was wrong.
-        let here = if from.is_none() { self.walk_history(to) } else { None };
+        let here = if from.is_none() { self.repo.history().walk_history(to) } else { None };
         let by_date = match here {
             Some(log) => log,
             None => self.task_commits_in_order(to, from, None)?,
@@ -211,6 +206,13 @@ impl History<'_> {
     }
 }
 
+impl History<'_> {
+    /// Whether the history is cut off, as in `git clone --depth`.
+    pub fn is_shallow(&self) -> bool {
+        self.repo.common_dir().join("shallow").exists()
+    }
+}
+
 /// Whether every commit comes before all of its parents.
 fn parents_follow(log: &[HistoryCommit]) -> bool {
     let mut seen: HashSet<&Oid> = HashSet::with_capacity(log.len());
@@ -233,15 +235,15 @@ mod tests {
         scratch.git(&["commit", "-q", "-m", "work #t1 @ed-001\n\nbody\n\nAxiom-Task: t1"]);
         let second = head();
         scratch.git(&["revert", "--no-edit", "HEAD"]);
-        let log = repo.history().all_task_commits(&head()).unwrap();
+        let log = repo.task_commits().all_task_commits(&head()).unwrap();
         assert_eq!(log.iter().map(|commit| &commit.oid).collect::<Vec<_>>(), [&head(), &second, &first]);
         assert_eq!((log[0].marks.reverts.as_slice(), log[0].marks.tasks.as_slice()), (&[second.clone()][..], &["t1".into()][..]));
         assert_eq!((log[1].subject.as_str(), log[1].parents.as_slice()), ("work #t1 @ed-001", &[first.clone()][..]));
-        let on = repo.history().commits_on(&RepoPath::new(&b"new"[..]), &second, &head(), 5).unwrap();
+        let on = repo.task_commits().commits_on(&RepoPath::new(&b"new"[..]), &second, &head(), 5).unwrap();
         assert_eq!(on.len(), 1);
-        assert_eq!(repo.history().own_line(&first, &second).unwrap(), [second]);
-        assert!(repo.history().own_line(&Oid::new("1".repeat(40)).unwrap(), &first).unwrap().is_empty());
-        assert_eq!(repo.history().branches_naming("T1").unwrap(), ["main"]);
-        assert!(repo.history().branches_naming("t").unwrap().is_empty());
+        assert_eq!(repo.task_commits().own_line(&first, &second).unwrap(), [second]);
+        assert!(repo.task_commits().own_line(&Oid::new("1".repeat(40)).unwrap(), &first).unwrap().is_empty());
+        assert_eq!(repo.task_commits().branches_naming("T1").unwrap(), ["main"]);
+        assert!(repo.task_commits().branches_naming("t").unwrap().is_empty());
     }
 }

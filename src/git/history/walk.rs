@@ -177,7 +177,7 @@ mod tests {
             let repo = scratch.repo();
             let log = repo.history().walk_history(&tip).unwrap();
             assert!(log.len() > 200, "{}", log.len());
-            assert_eq!(log, repo.history().task_commits_in_order(&tip, None, None).unwrap());
+            assert_eq!(log, repo.task_commits().task_commits_in_order(&tip, None, None).unwrap());
         }
     }
 

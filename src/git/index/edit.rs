@@ -13,11 +13,11 @@ use std::os::unix::fs::MetadataExt;
 
 use super::file::write_as_of;
 use super::lock::IndexLock;
+use crate::base::formats::HashKind;
 use crate::base::path_inspection::FileTouchStamp;
 use crate::base::tree_change::{FileId, TreeChange};
 use crate::index::placed_file::PlacedFile;
-use crate::repo::handles::Index;
-use crate::repo::repository::HashKind;
+use crate::repo::handles::IndexEdits;
 use crate::repo::shortcuts::FastWay;
 use axiom_base::error::{Error, Result};
 use axiom_base::files;
@@ -173,7 +173,7 @@ fn fits(writer: &IndexEntryWriter, edits: &[IndexEntryEdit<'_>]) -> Option<bool>
     Some(!set.iter().any(clashes))
 }
 
-impl Index<'_> {
+impl IndexEdits<'_> {
     /// Makes a worktree's index hold `tree`, if the index is a plain tree now. Returns `false` if git has to do it.
     pub(crate) fn edit_whole_index(&self, tree: &Oid, lock: &IndexLock, placed: &[PlacedFile]) -> Result<bool> {
         let Some((bytes, meta)) = self.index_bytes() else { return Ok(false) };

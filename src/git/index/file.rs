@@ -13,8 +13,9 @@ use axiom_model::base::names::{Oid, RepoPath};
 
 use super::edit::without_racy_sizes;
 use crate::base::conflict_stage::ConflictStage;
+use crate::base::formats::HashKind;
 use crate::repo::own_scratch::ScratchFolder;
-use crate::repo::repository::{HashKind, Repository};
+use crate::repo::repository::Repository;
 use crate::repo::shortcuts::FastWay;
 use crate::repo::shortcuts::read::forbidding_part;
 use crate::repo::worktrees::Worktree;

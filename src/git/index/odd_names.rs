@@ -71,7 +71,7 @@ mod tests {
         let scratch = ScratchRepository::new(&[]);
         scratch.git(&["config", "core.protectHFS", "true"]);
         let repo = scratch.repo();
-        let id = repo.objects().empty_tree().unwrap();
+        let id = repo.trees().empty_tree().unwrap();
         for path in ODD.iter().chain(&PLAIN) {
             let takes = |mode: &str| {
                 let entry = format!("{mode},{id},{path}");

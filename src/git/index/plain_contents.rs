@@ -47,7 +47,7 @@ impl<'r> FolderTrees<'r> {
 }
 
 fn without_attributes(repository: &Repository, tree: &Oid) -> Option<FolderTreeEntries> {
-    let raw = repository.objects().raw_tree(tree).ok()?;
+    let raw = repository.trees().raw_tree(tree).ok()?;
     let harmless = |entry: &RawTreeEntry<'_>| !entry.name.eq_ignore_ascii_case(b".gitattributes");
     let named = |entry: Result<RawTreeEntry<'_>>| {
         let entry = entry.ok().filter(harmless)?.to_owned().ok()?;
@@ -91,7 +91,7 @@ impl Conversions<'_> {
         if !self.repo.shortcuts().allow(FastWay::PlainContents) {
             return None;
         }
-        let root = self.repo.objects().tree_of(tree).ok()?;
+        let root = self.repo.trees().tree_of(tree).ok()?;
         let mut folders = FolderTrees::below(self.repo, &root);
         let mut found = Vec::new();
         for path in paths {

@@ -106,7 +106,7 @@ impl Index<'_> {
         match self.status_with_filters(index, config, &filters) {
             // Without attributes more files count as changed than are.
             Err(error) if is_of_no_encoding(&error.to_string()) => {
-                let nowhere = self.repo.objects().empty_tree()?;
+                let nowhere = self.repo.trees().empty_tree()?;
                 self.status_of_all(index, config, |git| git.without(&filters).with_attributes_of(&nowhere))
             }
             told => told,

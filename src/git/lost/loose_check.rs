@@ -22,7 +22,7 @@ use crate::index::file;
 use crate::lost::lost_trees::MendedTrees;
 use crate::objects::database::gix_id;
 use crate::objects::landing::loose_in;
-use crate::repo::handles::Durability;
+use crate::repo::handles::PowerLosses;
 use crate::repo::worktrees::Worktree;
 use axiom_base::own_process::threads;
 
@@ -44,11 +44,11 @@ pub struct LooseCheckReport {
     pub written_again: Vec<Oid>,
     /// What became of lost trees.
     pub trees: MendedTrees,
-    /// Whole objects that name one that is lost: [`Durability::put_broken_apart`] looks at them again when refs were mended.
+    /// Whole objects that name one that is lost: [`PowerLosses::put_broken_apart`] looks at them again when refs were mended.
     pub broken: Vec<Oid>,
 }
 
-impl Durability<'_> {
+impl PowerLosses<'_> {
     /// The file that names the boot in which loose objects were checked. Its modification time is the time of the last sync.
     fn proof_note(&self) -> PathBuf {
         self.repo.common_dir().join("axiom/objects-proved")
@@ -85,7 +85,7 @@ impl Durability<'_> {
         if self.objects_are_proved() {
             return Ok(LooseCheckReport::default());
         }
-        self.finish_landings()?;
+        self.repo.durability().finish_landings()?;
         let bad = self.doubtful_objects()?;
         let mut proof = self.quarantine_objects(&bad)?;
         match self.mend_trees() {
@@ -117,9 +117,9 @@ impl Durability<'_> {
         let new = self.new_loose_objects()?;
         // A file that cannot be opened is not known to be damaged.
         let is_bad = |id: &gix::ObjectId| {
-            !self.is_whole_at(&objects, id)
+            !self.repo.durability().is_whole_at(&objects, id)
                 && std::fs::File::open(loose_file(&objects, id)).is_ok()
-                && !self.is_whole_at(&objects, id)
+                && !self.repo.durability().is_whole_at(&objects, id)
         };
         let bad = threads::in_parts(&new, FEW, |part| part.iter().filter(|id| is_bad(id)).copied().collect());
         bad.into_iter().map(|id| Oid::from_bytes(id.as_bytes())).collect()
@@ -139,7 +139,7 @@ impl Durability<'_> {
     }
 
     /// Objects in the quarantine that are still missing from the repository, each with the path of its damaged file; without those that
-    /// nothing needed when that was looked at ([`Durability::retire_unneeded`]).
+    /// nothing needed when that was looked at ([`PowerLosses::retire_unneeded`]).
     pub fn lost_objects(&self) -> Result<Vec<(Oid, PathBuf)>> {
         let mut lost = BTreeMap::new();
         for entry in files::list(&self.quarantine())? {
@@ -147,7 +147,7 @@ impl Durability<'_> {
             let Some(oid) = name.to_str().and_then(|name| name.split('-').next()).and_then(|id| Oid::new(id).ok()) else {
                 continue;
             };
-            if !self.repo.objects().holds(&oid) {
+            if !self.repo.connectivity().holds(&oid) {
                 lost.insert(oid, entry.path());
             }
         }
@@ -178,8 +178,9 @@ impl Durability<'_> {
                 tracing::warn!(%error, worktree = %entry.worktree.path().display(), "objects could not be written again from it");
             }
         }
-        self.land()?;
-        let again = bad.iter().filter(|oid| gix_id(oid).is_ok_and(|id| self.is_there_now(&id).unwrap_or(false)));
+        self.repo.durability().land()?;
+        let again =
+            bad.iter().filter(|oid| gix_id(oid).is_ok_and(|id| self.repo.durability().is_there_now(&id).unwrap_or(false)));
         let written_again = again.cloned().collect();
         Ok(LooseCheckReport { put_aside: bad.to_vec(), written_again, ..LooseCheckReport::default() })
     }
@@ -241,19 +242,19 @@ mod tests {
             bad.iter().for_each(|oid| empty(&scratch, oid));
             scratch.git(&["rev-parse", "HEAD"]);
             let repo = scratch.repo();
-            let mut doubtful = repo.durability().doubtful_objects().unwrap();
+            let mut doubtful = repo.power_losses().doubtful_objects().unwrap();
             bad.sort();
             doubtful.sort();
             assert_eq!(doubtful, bad);
-            let proof = repo.durability().prove_objects().unwrap();
+            let proof = repo.power_losses().prove_objects().unwrap();
             assert_eq!(proof.put_aside.len(), 4);
-            assert!(repo.durability().lost_objects().unwrap().is_empty(), "nothing needs the one of which nothing is left");
+            assert!(repo.power_losses().lost_objects().unwrap().is_empty(), "nothing needs the one of which nothing is left");
             let apart = std::fs::read_dir(scratch.path().join(".git/axiom/quarantine/unneeded")).unwrap();
             assert!(apart.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with(nowhere.as_str())));
             assert!(!proof.written_again.contains(&nowhere) && proof.written_again.len() >= 2, "{proof:?}");
             assert!(place(&scratch, &whole).exists() && !place(&scratch, &nowhere).exists());
-            assert!(scratch.repo().durability().objects_are_proved(), "by a note for all others");
-            assert_eq!(scratch.repo().durability().prove_objects().unwrap(), LooseCheckReport::default());
+            assert!(scratch.repo().power_losses().objects_are_proved(), "by a note for all others");
+            assert_eq!(scratch.repo().power_losses().prove_objects().unwrap(), LooseCheckReport::default());
             scratch.git(&["cat-file", "-e", ":staged"]);
             scratch.git(&["cat-file", "blob", "HEAD:sub/b.txt"]);
             scratch.git(&["fsck", "--strict"]);
@@ -266,19 +267,19 @@ mod tests {
         let (old, new) =
             scratch.landed(|repo| (repo.objects().write_blob(b"old").unwrap(), repo.objects().write_blob(b"new").unwrap()));
         let repo = scratch.repo();
-        repo.durability().prove_objects().unwrap();
-        let note = repo.durability().proof_note();
-        repo.durability().note_sync(SystemTime::now() + Duration::from_secs(100));
+        repo.power_losses().prove_objects().unwrap();
+        let note = repo.power_losses().proof_note();
+        repo.power_losses().note_sync(SystemTime::now() + Duration::from_secs(100));
         for (oid, content) in [(&old, &b"x"[..]), (&new, b"")] {
             std::fs::remove_file(place(&scratch, oid)).unwrap();
             std::fs::write(place(&scratch, oid), content).unwrap();
         }
-        assert_eq!(scratch.repo().durability().doubtful_objects().unwrap(), std::slice::from_ref(&new));
+        assert_eq!(scratch.repo().power_losses().doubtful_objects().unwrap(), std::slice::from_ref(&new));
         axiom_base::files::set_modified(&note, SystemTime::now()).unwrap();
-        assert_eq!(scratch.repo().durability().doubtful_objects().unwrap().len(), 2);
+        assert_eq!(scratch.repo().power_losses().doubtful_objects().unwrap().len(), 2);
         // After another boot the note is no longer valid.
         std::fs::write(&note, b"another\n").unwrap();
-        assert!(!scratch.repo().durability().objects_are_proved());
-        assert_eq!(scratch.repo().durability().prove_objects().unwrap().put_aside.len(), 2);
+        assert!(!scratch.repo().power_losses().objects_are_proved());
+        assert_eq!(scratch.repo().power_losses().prove_objects().unwrap().put_aside.len(), 2);
     }
 }

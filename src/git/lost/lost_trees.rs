@@ -21,7 +21,7 @@ use crate::index::lock::IndexLock;
 use crate::lost::lost_tree_search::{FolderEntries, found_among};
 use crate::objects::database::gix_id;
 use crate::objects::interrupted_landing::named_by_tree;
-use crate::repo::handles::Durability;
+use crate::repo::handles::PowerLosses;
 use crate::repo::worktrees::Worktree;
 
 /// The most trees that are looked at while lost ones are searched for.
@@ -41,7 +41,7 @@ pub struct MendedTrees {
 /// A file or folder of a listing: its name or path, its mode, its id.
 pub(crate) type ListedObject = (Vec<u8>, u32, gix::ObjectId);
 
-impl Durability<'_> {
+impl PowerLosses<'_> {
     /// Writes those trees again that are known to be lost, or that an index names in its cached trees, where something still lists
     /// what was in them. Where the cached trees of an index name another lost one, they are dropped: git makes them again. Nothing
     /// else changes. The caller holds the change lock. Safe to repeat.
@@ -67,7 +67,7 @@ impl Durability<'_> {
             let files: Vec<&[ListedObject]> = listings.iter().map(|(_, files, _)| files.as_slice()).collect();
             self.search_below_tips(&worktrees, &files, &lost, &mut mended)?;
         }
-        self.land()?;
+        self.repo.durability().land()?;
         env::fault_point("git.trees-again");
         for (worktree, _, cached) in listings {
             if cached.iter().all(|oid| mended.again.contains(oid)) {
@@ -90,14 +90,14 @@ impl Durability<'_> {
         while let Some(tree) = open.pop() {
             if tree.num_entries.is_some_and(|count| count > 0) {
                 let oid = Oid::from_bytes(tree.id.as_bytes())?;
-                if !self.repo.objects().holds(&oid) {
+                if !self.repo.connectivity().holds(&oid) {
                     missing.push(oid);
                 }
             }
             open.extend(&tree.children);
         }
         // In a partial clone a tree may be a remote's.
-        Ok(if self.repo.objects().is_partial() { Vec::new() } else { missing })
+        Ok(if self.repo.connectivity().is_partial() { Vec::new() } else { missing })
     }
 
     /// All trees that these files make, the innermost ones first.
@@ -130,10 +130,10 @@ impl Durability<'_> {
     }
 
     /// Writes those of the trees that are wanted, the innermost ones first. One that names what is lost is left to
-    /// [`Durability::search_below_tips`]: where nothing leads to it, it would only be one more broken link.
+    /// [`PowerLosses::search_below_tips`]: where nothing leads to it, it would only be one more broken link.
     fn write_wanted(&self, trees: &[(Oid, Vec<u8>)], wanted: &BTreeSet<Oid>, mended: &mut MendedTrees) -> Result<()> {
         for (oid, content) in trees.iter().filter(|(oid, _)| wanted.contains(oid)) {
-            if !mended.again.contains(oid) && !self.repo.objects().holds(oid) && self.is_complete(content) {
+            if !mended.again.contains(oid) && !self.repo.connectivity().holds(oid) && self.is_complete(content) {
                 self.repo.objects().write_object(ObjectKind::Tree, content)?;
                 mended.again.push(oid.clone());
             }
@@ -143,7 +143,7 @@ impl Durability<'_> {
 
     /// Whether all that a tree names is here, but for commits of submodules.
     fn is_complete(&self, content: &[u8]) -> bool {
-        let here = |id: &gix::ObjectId| Oid::from_bytes(id.as_bytes()).is_ok_and(|oid| self.repo.objects().holds(&oid));
+        let here = |id: &gix::ObjectId| Oid::from_bytes(id.as_bytes()).is_ok_and(|oid| self.repo.connectivity().holds(&oid));
         named_by_tree(content, self.repo.hash().gix()).iter().all(here)
     }
 
@@ -190,7 +190,7 @@ impl Durability<'_> {
                 let Some(commit) = open.pop() else { break };
                 if seen.insert(commit.clone())
                     && let Some(read) =
-                        self.repo.objects().holds(&commit).then(|| self.repo.objects().read_commit(&commit).ok()).flatten()
+                        self.repo.connectivity().holds(&commit).then(|| self.repo.objects().read_commit(&commit).ok()).flatten()
                 {
                     roots.push(read.tree);
                     open.extend(read.parents.into_iter().rev());
@@ -208,13 +208,13 @@ impl Durability<'_> {
             if seen.len() > MOST_TREES || !seen.insert(oid.clone()) {
                 continue;
             }
-            if !self.repo.objects().holds(&oid) {
+            if !self.repo.connectivity().holds(&oid) {
                 if lost.contains(&oid) {
                     found.insert(oid, path);
                 }
                 continue;
             }
-            let Ok(tree) = self.repo.objects().raw_tree(&oid) else { continue };
+            let Ok(tree) = self.repo.trees().raw_tree(&oid) else { continue };
             for entry in tree.entries().filter_map(Result::ok).filter(|entry| entry.mode == crate::base::modes::TREE) {
                 let name = [path.as_slice(), entry.name, b"/"].concat();
                 open.push((Oid::from_bytes(entry.id.as_bytes())?, name));
@@ -240,8 +240,8 @@ impl Durability<'_> {
         let mut seen = BTreeSet::new();
         for root in roots {
             let there = self.folder_at(root, path);
-            if let Some(oid) = there.filter(|oid| seen.insert(oid.clone()) && self.repo.objects().holds(oid)) {
-                let content = self.repo.objects().read_raw_tree(&oid)?;
+            if let Some(oid) = there.filter(|oid| seen.insert(oid.clone()) && self.repo.connectivity().holds(oid)) {
+                let content = self.repo.trees().read_raw_tree(&oid)?;
                 versions.extend(FolderEntries::of(&content, self.repo.hash().gix()));
             }
         }
@@ -251,10 +251,10 @@ impl Durability<'_> {
     fn folder_at(&self, root: &Oid, path: &[u8]) -> Option<Oid> {
         let mut at = root.clone();
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
-            if !self.repo.objects().holds(&at) {
+            if !self.repo.connectivity().holds(&at) {
                 return None;
             }
-            at = self.repo.objects().tree_entry(&at, name).ok()??.oid;
+            at = self.repo.trees().tree_entry(&at, name).ok()??.oid;
         }
         Some(at)
     }

@@ -16,13 +16,13 @@ use crate::base::loose::loose_file;
 use crate::objects::database::gix_id;
 use crate::objects::interrupted_landing::LooseObjectLinks;
 use crate::refs::other_roots::named_in_reflogs;
-use crate::repo::handles::Durability;
+use crate::repo::handles::PowerLosses;
 
 /// What keeps a commit or tree: refs, HEADs and their logs, of all worktrees. Indexes are not asked: one that is torn ends git's list, and
 /// cached trees that name a lost one are made again or dropped before.
 const KEEPERS: [&str; 2] = ["--all", "--reflog"];
 
-impl Durability<'_> {
+impl PowerLosses<'_> {
     /// Those of the objects that refs, logs, worktrees or indexes need; all of them where git cannot list what is missing.
     pub fn needed_of(&self, objects: Vec<(Oid, PathBuf)>) -> Result<Vec<(Oid, PathBuf)>> {
         if objects.is_empty() {
@@ -41,7 +41,7 @@ impl Durability<'_> {
         Ok(objects.into_iter().filter(|(oid, _)| is_needed(oid)).collect())
     }
 
-    /// Puts the files of lost objects apart that no ref, log, worktree or index needs: from then on [`Durability::lost_objects`] is of those
+    /// Puts the files of lost objects apart that no ref, log, worktree or index needs: from then on [`PowerLosses::lost_objects`] is of those
     /// alone that something needs, and whoever asks whether histories are whole asks only while there is one.
     pub fn retire_unneeded(&self) -> Result<()> {
         let lost = self.lost_objects()?;
@@ -59,23 +59,23 @@ impl Durability<'_> {
     /// elsewhere: in a shallow history, in a partial clone, with alternates. None either where the system does not say when it was
     /// started: what a git process of now has still to write must not be taken for lost.
     pub fn broken_objects(&self, made: &[Oid]) -> Result<Vec<Oid>> {
-        let objects = self.repo.objects();
+        let connectivity = self.repo.connectivity();
         let Some(boot) = env::boot_time() else { return Ok(Vec::new()) };
         let folder = self.repo.common_dir().join("objects");
         let has_alternates = files::metadata(&folder.join("info/alternates"))?.is_some();
-        if has_alternates || objects.is_partial() || self.repo.history().is_shallow() {
+        if has_alternates || connectivity.is_partial() || self.repo.history().is_shallow() {
             return Ok(Vec::new());
         }
         let of_before = |id: &gix::ObjectId| is_older(&loose_file(&folder, id), boot);
         let made = made.iter().map(gix_id).collect::<Result<Vec<_>>>()?;
         let mut all = BTreeMap::new();
         for id in self.new_loose_objects()?.into_iter().filter(of_before).chain(made) {
-            all.insert(Oid::from_bytes(id.as_bytes())?, self.loose_links(&folder, &id)?);
+            all.insert(Oid::from_bytes(id.as_bytes())?, self.repo.durability().loose_links(&folder, &id)?);
         }
         let (mut there, mut broken) = (BTreeMap::new(), BTreeSet::new());
         loop {
             let mut is_lost =
-                |oid: &Oid| broken.contains(oid) || !*there.entry(oid.clone()).or_insert_with(|| objects.holds(oid));
+                |oid: &Oid| broken.contains(oid) || !*there.entry(oid.clone()).or_insert_with(|| connectivity.holds(oid));
             let mut lacks = |links: &LooseObjectLinks| links.content.iter().any(&mut is_lost);
             let more: Vec<Oid> = all.iter().filter(|(_, links)| lacks(links)).map(|(oid, _)| oid.clone()).collect();
             let known = broken.len();
@@ -101,7 +101,7 @@ impl Durability<'_> {
         if broken.is_empty() {
             return Ok(());
         }
-        let listed = self.repo.refs().in_all_notes().and_then(|named| {
+        let listed = self.repo.ref_lists().in_all_notes().and_then(|named| {
             let named: String = named.iter().flat_map(|oid| [oid.as_str(), "\n"]).collect();
             let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects", "--no-object-names"]);
             let git = git.args(["--missing=allow-any", "--ignore-missing"]).args(KEEPERS);
@@ -186,7 +186,7 @@ mod tests {
         scratch.git(&["worktree", "add", "-q", "torn", "-b", "torn"]);
         std::fs::write(scratch.path().join(".git/worktrees/torn/index"), b"DIRC\0\0").unwrap();
         std::fs::write(scratch.path().join(".git/worktrees/torn/HEAD"), b"").unwrap();
-        let report = scratch.repo().durability().prove_objects().unwrap();
+        let report = scratch.repo().power_losses().prove_objects().unwrap();
         let is_there = |one: &[Oid; 3]| [&one[0], &one[1]].map(|oid| place(&scratch, oid).exists());
         assert_eq!(is_there(&alone), [false, false]);
         let kept = [
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(apart.len(), 2, "{apart:?}");
         assert_eq!(report.broken.len(), 8);
         scratch.git(&["branch", "-D", "kept"]);
-        scratch.repo().durability().put_broken_apart(&report.broken).unwrap();
+        scratch.repo().power_losses().put_broken_apart(&report.broken).unwrap();
         assert_eq!(is_there(&branch), [false, false], "once nothing leads to it any more");
     }
 }

@@ -9,10 +9,10 @@ use axiom_base::error::Result;
 use axiom_model::base::names::Oid;
 
 use super::database::gix_id;
-use crate::repo::handles::Objects;
+use crate::repo::handles::Connectivity;
 use crate::repo::program::{Git, GitOutput};
 
-impl Objects<'_> {
+impl Connectivity<'_> {
     /// Whether an object is in this repository or in one of its alternates; no process is started, nothing is fetched.
     pub fn holds(&self, oid: &Oid) -> bool {
         use gix::objs::Exists;
@@ -38,7 +38,7 @@ impl Objects<'_> {
         self.missing(roots, &[])
     }
 
-    /// Like [`Objects::missing_below`], but everything that the current refs reach is assumed to be complete, unless git
+    /// Like [`Connectivity::missing_below`], but everything that the current refs reach is assumed to be complete, unless git
     /// finds damage: then everything is checked. So the cost depends only on what no ref reaches.
     pub fn missing_beyond_refs(&self, roots: &[Oid]) -> Result<Option<String>> {
         match self.missing(roots, &["--not", "--all"])? {
@@ -47,7 +47,7 @@ impl Objects<'_> {
         }
     }
 
-    /// Like [`Objects::missing_below`], but everything that `base` reaches is assumed to be complete.
+    /// Like [`Connectivity::missing_below`], but everything that `base` reaches is assumed to be complete.
     pub fn missing_since(&self, tip: &Oid, base: &Oid) -> Result<Option<String>> {
         self.missing(std::slice::from_ref(tip), &["--not", base.as_str()])
     }
@@ -88,7 +88,7 @@ impl Objects<'_> {
             return self.holds(commit);
         }
         let with_tree = |oid: &Oid| {
-            let read = self.holds(oid).then(|| self.read_commit(oid).ok()).flatten();
+            let read = self.holds(oid).then(|| self.repo.objects().read_commit(oid).ok()).flatten();
             read.filter(|commit| self.holds(&commit.tree))
         };
         with_tree(commit).is_some_and(|commit| commit.parents.iter().all(|parent| with_tree(parent).is_some()))

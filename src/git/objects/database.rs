@@ -12,9 +12,10 @@ use super::staged::StagedObjects;
 use crate::base::modes::TREE;
 use crate::base::object_kind::ObjectKind;
 use crate::base::{limits, loose};
-use crate::repo::handles::Objects;
+use crate::repo::handles::{Objects, Trees};
+use crate::repo::opened_by_gix::for_this_thread;
 use crate::repo::person_ident::PersonIdent;
-use crate::repo::repository::{Repository, for_this_thread};
+use crate::repo::repository::Repository;
 use crate::repo::stage_folder::StageFolder;
 
 /// A commit to be written. The same values give the same id.
@@ -129,39 +130,6 @@ impl Objects<'_> {
         self.write_object(ObjectKind::Blob, content)
     }
 
-    /// Writes a tree; the entries come in any order.
-    pub fn write_tree(&self, entries: &[TreeEntry]) -> Result<Oid> {
-        let mut sorted: Vec<&TreeEntry> = entries.iter().collect();
-        // git sorts a folder as if its name ended in a slash.
-        let key = |entry: &TreeEntry| {
-            let mut key = entry.name.clone();
-            if entry.mode == TREE {
-                key.push(b'/');
-            }
-            key
-        };
-        sorted.sort_by_cached_key(|entry| key(entry));
-        let length = self.repo.gix()?.object_hash().len_in_bytes();
-        let mut content = Vec::new();
-        for TreeEntry { mode, oid, name } in sorted {
-            let id = gix_id(oid)?;
-            if id.as_slice().len() != length {
-                // git could not read such a tree.
-                return Err(Error::new(Code::Internal, format!("{oid} is not an id of this repository")));
-            }
-            content.extend_from_slice(format!("{mode:o} ").as_bytes());
-            content.extend_from_slice(name);
-            content.push(0);
-            content.extend_from_slice(id.as_slice());
-        }
-        self.write_object(ObjectKind::Tree, content)
-    }
-
-    /// The tree without entries; written if it is missing.
-    pub fn empty_tree(&self) -> Result<Oid> {
-        self.write_tree(&[])
-    }
-
     /// Writes a commit. No hook runs and nothing is signed.
     pub fn write_commit(&self, commit: &NewCommit<'_>) -> Result<Oid> {
         self.write_commit_of(commit, &commit.who.to_string())
@@ -181,7 +149,7 @@ impl Objects<'_> {
     /// The commit that replaces a missing parent: empty tree, no parent, always the same id.
     pub fn root_commit(&self) -> Result<Oid> {
         let who = PersonIdent::fixed();
-        let tree = self.empty_tree()?;
+        let tree = self.repo.trees().empty_tree()?;
         self.write_commit(&NewCommit { tree: &tree, parents: Vec::new(), who: &who, message: "no commit yet" })
     }
 
@@ -250,14 +218,6 @@ impl Objects<'_> {
         Ok(CommitContent { tree: tree.ok_or_else(damaged)?, parents, message: message.to_owned() })
     }
 
-    /// The tree of a commit; a tree's own id if `oid` is a tree.
-    pub fn tree_of(&self, oid: &Oid) -> Result<Oid> {
-        match self.repo.gix()?.find_header(gix_id(oid)?) {
-            Ok(header) if header.kind() == gix::objs::Kind::Tree => Ok(oid.clone()),
-            Ok(_) | Err(_) => Ok(self.read_commit(oid)?.tree),
-        }
-    }
-
     /// The committer time of a commit; `None` where no calendar has it.
     pub fn commit_time(&self, oid: &Oid) -> Result<Option<Timestamp>> {
         let raw = self.read_object("commit", oid, limits::STRUCTURE)?;
@@ -266,6 +226,49 @@ impl Objects<'_> {
         let seconds = line.and_then(|line| line.rsplit(' ').nth(1)).and_then(|seconds| seconds.parse().ok());
         let seconds = seconds.ok_or_else(|| Error::new(Code::GitFailed, format!("commit {oid} has no time")))?;
         Ok(Timestamp::from_second(seconds).ok())
+    }
+}
+
+impl Trees<'_> {
+    /// Writes a tree; the entries come in any order.
+    pub fn write_tree(&self, entries: &[TreeEntry]) -> Result<Oid> {
+        let mut sorted: Vec<&TreeEntry> = entries.iter().collect();
+        // git sorts a folder as if its name ended in a slash.
+        let key = |entry: &TreeEntry| {
+            let mut key = entry.name.clone();
+            if entry.mode == TREE {
+                key.push(b'/');
+            }
+            key
+        };
+        sorted.sort_by_cached_key(|entry| key(entry));
+        let length = self.repo.gix()?.object_hash().len_in_bytes();
+        let mut content = Vec::new();
+        for TreeEntry { mode, oid, name } in sorted {
+            let id = gix_id(oid)?;
+            if id.as_slice().len() != length {
+                // git could not read such a tree.
+                return Err(Error::new(Code::Internal, format!("{oid} is not an id of this repository")));
+            }
+            content.extend_from_slice(format!("{mode:o} ").as_bytes());
+            content.extend_from_slice(name);
+            content.push(0);
+            content.extend_from_slice(id.as_slice());
+        }
+        self.repo.objects().write_object(ObjectKind::Tree, content)
+    }
+
+    /// The tree without entries; written if it is missing.
+    pub fn empty_tree(&self) -> Result<Oid> {
+        self.write_tree(&[])
+    }
+
+    /// The tree of a commit; a tree's own id if `oid` is a tree.
+    pub fn tree_of(&self, oid: &Oid) -> Result<Oid> {
+        match self.repo.gix()?.find_header(gix_id(oid)?) {
+            Ok(header) if header.kind() == gix::objs::Kind::Tree => Ok(oid.clone()),
+            Ok(_) | Err(_) => Ok(self.repo.objects().read_commit(oid)?.tree),
+        }
     }
 }
 
@@ -283,8 +286,8 @@ mod tests {
             assert_eq!(repo.objects().read_blob(&blob, 9).unwrap(), b"long text");
             assert_eq!(repo.objects().read_blob(&blob, 8).unwrap_err().code(), Code::TooLarge);
             let entry = TreeEntry { mode: 0o100_644, oid: blob, name: b"x\xff".to_vec() };
-            let tree = repo.objects().write_tree(std::slice::from_ref(&entry)).unwrap();
-            assert_eq!(repo.objects().read_tree(&tree).unwrap(), [entry]);
+            let tree = repo.trees().write_tree(std::slice::from_ref(&entry)).unwrap();
+            assert_eq!(repo.trees().read_tree(&tree).unwrap(), [entry]);
             let root = repo.objects().root_commit().unwrap();
             assert_eq!(repo.objects().root_commit().unwrap(), root);
             let who = repo.objects().signature().unwrap();

@@ -31,13 +31,13 @@ impl<'r> Durability<'r> {
     /// alike is stored as differences. No other object is touched. Nothing is done while a `git gc` runs, or in a partial clone. A
     /// crash leaves some objects both packed and loose.
     pub fn pack_below(&self, roots: &[Oid]) -> Result<()> {
-        if roots.is_empty() || self.gc_lives() || self.repo.objects().is_partial() {
+        if roots.is_empty() || self.repo.concurrent_gc().gc_lives() || self.repo.connectivity().is_partial() {
             return Ok(());
         }
         let Some(stage) = self.stage_folder()? else { return Ok(()) };
         let but_ours = format!("--exclude={}*", own_names::REFS);
         let others = ["--unpacked", "--not", but_ours.as_str(), "--all"];
-        let list = self.repo.objects().walk(roots, &[]).args(others).run_ok()?.stdout;
+        let list = self.repo.connectivity().walk(roots, &[]).args(others).run_ok()?.stdout;
         if list.is_empty() {
             return Ok(());
         }
@@ -78,7 +78,10 @@ impl<'r> Durability<'r> {
     /// some objects twice. Returns how many packs became one.
     pub fn join_small_packs(&self) -> Result<usize> {
         let folder = self.repo.common_dir().join("objects/pack");
-        if self.gc_lives() || self.repo.objects().is_partial() || folder.join("multi-pack-index").exists() {
+        if self.repo.concurrent_gc().gc_lives()
+            || self.repo.connectivity().is_partial()
+            || folder.join("multi-pack-index").exists()
+        {
             return Ok(0);
         }
         let Some(stage) = self.stage_folder()? else { return Ok(0) };
@@ -151,7 +154,7 @@ mod tests {
             scratch.landed(|repo| {
                 let objects = repo.objects();
                 let blob = objects.write_blob(text.as_bytes()).unwrap();
-                let tree = objects.write_tree(&[TreeEntry { mode: 0o100_644, oid: blob, name: b"a".to_vec() }]).unwrap();
+                let tree = repo.trees().write_tree(&[TreeEntry { mode: 0o100_644, oid: blob, name: b"a".to_vec() }]).unwrap();
                 let who = "a <a@b> 1 +0000";
                 let commit = format!("tree {tree}\nauthor {who}\ncommitter {who}\n\nx\n");
                 objects.write_object(ObjectKind::Commit, commit).unwrap()

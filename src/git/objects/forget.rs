@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::modes::{GITLINK as SUBMODULE, TREE};
 use crate::objects::database::gix_id;
-use crate::repo::handles::Objects;
+use crate::repo::handles::ForgottenObjects;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::names::{Oid, RepoPath};
@@ -16,7 +16,7 @@ const BESIDE: [&str; 5] = ["idx", "rev", "bitmap", "mtimes", "keep"];
 /// What a partial clone has not fetched is not fetched to be looked at: nothing of ours is among it.
 const PROMISED: &str = "--missing=allow-promisor";
 
-impl Objects<'_> {
+impl ForgottenObjects<'_> {
     /// Whether an object is a blob; `false` where it is missing.
     pub fn is_blob(&self, oid: &Oid) -> bool {
         self.blob_size(oid).is_some()
@@ -39,13 +39,13 @@ impl Objects<'_> {
     pub fn contents_at(&self, tree: &Oid, path: &RepoPath) -> Result<BTreeSet<Oid>> {
         let mut contents = BTreeSet::new();
         let mut open = if path.as_bytes().is_empty() {
-            self.read_tree(tree)?
+            self.repo.trees().read_tree(tree)?
         } else {
-            self.entry_in_tree(tree, path)?.into_iter().collect()
+            self.repo.trees().entry_in_tree(tree, path)?.into_iter().collect()
         };
         while let Some(entry) = open.pop() {
             match entry.mode {
-                TREE => open.extend(self.read_tree(&entry.oid)?),
+                TREE => open.extend(self.repo.trees().read_tree(&entry.oid)?),
                 SUBMODULE => {}
                 _ => drop(contents.insert(entry.oid)),
             }

@@ -45,7 +45,9 @@ impl Durability<'_> {
     pub(crate) fn freshen(&self, id: &gix::oid) -> bool {
         let loose = |objects: &Path| {
             let file = loose_file(objects, id);
-            file.is_file() && (self.objects_are_proved() || self.is_whole_at(objects, id)) && files::touch(&file)
+            file.is_file()
+                && (self.repo.power_losses().objects_are_proved() || self.is_whole_at(objects, id))
+                && files::touch(&file)
         };
         loose(&self.repo.common_dir().join("objects"))
             || self.with_packs(|pack| !pack.is_cruft && pack.has(id) && files::touch(&pack.file)).unwrap_or(false)

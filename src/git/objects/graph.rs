@@ -66,7 +66,7 @@ impl Objects<'_> {
     /// The graph of all that these commits and tags reach. What `without` and its history have may be left out.
     pub fn graph(&self, from: &[Oid], without: &[&str]) -> Result<ObjectGraph> {
         let mut graph = ObjectGraph::default();
-        for (oid, _) in self.reached(from, without)? {
+        for (oid, _) in self.repo.forgotten().reached(from, without)? {
             let children = self.referred_to(&oid, &mut graph.trees)?;
             graph.below.insert(oid, children);
         }
@@ -84,7 +84,7 @@ impl Objects<'_> {
                 Ok([vec![commit.tree], commit.parents].concat())
             }
             Ok(Kind::Tree) => {
-                let entries = self.read_tree(oid)?.into_iter().filter(|entry| entry.mode != GITLINK);
+                let entries = self.repo.trees().read_tree(oid)?.into_iter().filter(|entry| entry.mode != GITLINK);
                 Ok(entries.map(|entry| entry.oid).collect())
             }
             Ok(Kind::Tag) => {

@@ -184,7 +184,7 @@ mod tests {
         let tree = {
             let blob = repo.objects().write_blob(b"in a tree").unwrap();
             let entry = crate::objects::database::TreeEntry { mode: 0o100_644, oid: blob, name: b"x".to_vec() };
-            repo.objects().write_tree(&[entry]).unwrap()
+            repo.trees().write_tree(&[entry]).unwrap()
         };
         let from = repo.durability().stage_folder().unwrap().unwrap().path().to_owned();
         let tmp = scratch.path().join(".git/axiom/tmp");

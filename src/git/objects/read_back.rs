@@ -4,7 +4,7 @@
 use axiom_base::error::Result;
 use axiom_model::base::names::Oid;
 
-use crate::repo::handles::Objects;
+use crate::repo::handles::{Connectivity, Objects};
 use axiom_base::own_process::threads;
 
 /// Larger objects are not read into memory; they are reported as too large.
@@ -31,7 +31,7 @@ impl Objects<'_> {
         if roots.is_empty() {
             return Ok(Vec::new());
         }
-        let output = self.walk(roots, &["--no-object-names"]).run_ok()?;
+        let output = self.repo.connectivity().walk(roots, &["--no-object-names"]).run_ok()?;
         let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         lines.map(|line| Oid::new(String::from_utf8_lossy(line))).collect()
     }
@@ -71,7 +71,9 @@ impl Objects<'_> {
         }
         Ok(read)
     }
+}
 
+impl Connectivity<'_> {
     /// git's message if an object is missing that a ref, a worktree or an index needs, which makes `git gc` fail; `None` if
     /// none is missing.
     pub fn missing_of_all(&self) -> Result<Option<String>> {
@@ -108,7 +110,7 @@ mod tests {
         std::fs::write(path(&empty), b"").unwrap();
         std::fs::remove_file(path(&other)).unwrap();
         std::fs::copy(path(&scratch.git(&["rev-parse", "HEAD:f7"])), path(&other)).unwrap();
-        assert_eq!(scratch.repo().objects().missing_below(&[head]).unwrap(), None, "git takes them for what they are not");
+        assert_eq!(scratch.repo().connectivity().missing_below(&[head]).unwrap(), None, "git takes them for what they are not");
         let mut damaged = scratch.repo().objects().read_back(&all).unwrap().damaged;
         damaged.sort();
         let mut expected = [empty, other].map(|oid| Oid::new(oid).unwrap());

@@ -18,7 +18,7 @@ impl Objects<'_> {
         }
         let but_ours = format!("--exclude={}*", own_names::REFS);
         let others = ["--disk-usage", "--not", but_ours.as_str(), "--all", "--indexed-objects"];
-        let said = self.walk(captures, &[]).args(others).text()?;
+        let said = self.repo.connectivity().walk(captures, &[]).args(others).text()?;
         said.trim().parse().map_err(|_| Error::new(Code::GitFailed, format!("git did not say how much it is: {said}")))
     }
 
@@ -60,11 +60,11 @@ impl Objects<'_> {
             return Ok(());
         }
         added.insert(gix_id(tree)?);
-        let old = base.map(|base| self.read_raw_tree(base)).transpose()?;
+        let old = base.map(|base| self.repo.trees().read_raw_tree(base)).transpose()?;
         let old = old.as_deref().unwrap_or_default();
         let mut before =
             gix::objs::TreeRefIter::from_bytes(old, self.repo.hash().gix()).filter_map(std::result::Result::ok).peekable();
-        let new = self.read_raw_tree(tree)?;
+        let new = self.repo.trees().read_raw_tree(tree)?;
         for entry in gix::objs::TreeRefIter::from_bytes(&new, self.repo.hash().gix()).filter_map(std::result::Result::ok) {
             // Both trees are in the same order.
             while before.next_if(|old| *old < entry).is_some() {}
@@ -96,7 +96,7 @@ impl Objects<'_> {
             match loose_file(&objects, &id).metadata() {
                 Ok(meta) => size += meta.len(),
                 // It may have been packed just now; and a partial clone does not have all of its objects.
-                Err(_) if self.repo.durability().is_there_now(&id)? || self.is_partial() => {}
+                Err(_) if self.repo.durability().is_there_now(&id)? || self.repo.connectivity().is_partial() => {}
                 Err(_) => return Err(Error::new(Code::GitFailed, format!("object {id} is missing"))),
             }
         }

@@ -116,7 +116,7 @@ impl<'r> Durability<'r> {
             Some(stage) => self.sync_with(stage, &objects),
             None => sync_file_system(&objects),
         };
-        synced.map(|()| self.note_sync(began))
+        synced.map(|()| self.repo.power_losses().note_sync(began))
     }
 
     fn sync_with(&self, stage: &ObjectStage, objects: &Path) -> Result<()> {
@@ -163,7 +163,7 @@ mod tests {
             let made = repo.git().making_objects().args(["mktree"]).stdin(format!("100644 blob {}\tx\n", written[0]));
             let tree = Oid::new(made.text().unwrap()).unwrap();
             assert!(!is_named(&scratch, &tree));
-            assert_eq!(repo.objects().read_tree(&tree).unwrap().len(), 1);
+            assert_eq!(repo.trees().read_tree(&tree).unwrap().len(), 1);
             repo.durability().sync_objects().unwrap();
             assert!(written.iter().chain([&tree]).all(|oid| is_named(&scratch, oid)));
             let never = repo.objects().write_blob(b"never named").unwrap();

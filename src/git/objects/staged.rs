@@ -1,6 +1,7 @@
 //! Which objects need not be written, since the stage or the repository has them.
 
-use crate::repo::repository::{Repository, for_this_thread};
+use crate::repo::opened_by_gix::for_this_thread;
+use crate::repo::repository::Repository;
 use axiom_base::error::Result;
 
 use crate::repo::object_stage::ObjectStage;

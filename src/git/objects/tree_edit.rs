@@ -8,12 +8,12 @@ use axiom_model::base::names::Oid;
 use super::database::TreeEntry;
 use crate::base::modes::TREE;
 use crate::base::tree_change::TreeChange;
-use crate::repo::handles::Objects;
+use crate::repo::handles::Trees;
 
 /// The rest of a change's path below the current folder, and the change.
 type RelativeChange<'c> = (&'c [u8], &'c TreeChange);
 
-impl Objects<'_> {
+impl Trees<'_> {
     /// Returns `tree` with each change's new value at its path. The old value of a change is not compared with the tree. A
     /// file replaces a folder and the other way round, and empty folders are left out. Nothing refers to the new tree yet; a
     /// crash leaves unreachable objects.
@@ -85,7 +85,7 @@ mod tests {
                 old: None,
                 new: Some(FileId { mode: 0o100_644, oid: blob(text) }),
             };
-            repo.objects().edit_tree(&repo.objects().empty_tree().unwrap(), &files.iter().map(file).collect::<Vec<_>>()).unwrap()
+            repo.trees().edit_tree(&repo.trees().empty_tree().unwrap(), &files.iter().map(file).collect::<Vec<_>>()).unwrap()
         };
         let trees = [
             tree(&[("a", "1"), ("a.c", "2"), ("d/x", "3"), ("d/deep/y", "4"), ("f", "5")]),
@@ -95,12 +95,12 @@ mod tests {
         ];
         for (old, new) in trees.iter().flat_map(|old| trees.iter().map(move |new| (old, new))) {
             let mut changes = repo.history().diff_trees(old, new).unwrap();
-            assert_eq!(repo.objects().edit_tree(old, &changes).unwrap(), *new);
+            assert_eq!(repo.trees().edit_tree(old, &changes).unwrap(), *new);
             changes.reverse();
-            assert_eq!(repo.objects().edit_tree(old, &changes).unwrap(), *new, "in any order");
+            assert_eq!(repo.trees().edit_tree(old, &changes).unwrap(), *new, "in any order");
         }
         let rest = [TreeChange { path: RepoPath::new(&b"a/b"[..]), old: None, new: None }];
-        assert_eq!(repo.objects().edit_tree(&trees[0], &rest).unwrap(), trees[0], "nothing is below a file");
+        assert_eq!(repo.trees().edit_tree(&trees[0], &rest).unwrap(), trees[0], "nothing is below a file");
         // The same trees as git makes.
         repo.durability().sync_objects().unwrap();
         assert_eq!(scratch.git(&["rev-parse", &format!("{}:d/deep", trees[0])]).len(), trees[0].as_str().len());

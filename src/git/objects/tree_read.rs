@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::limits;
-use crate::repo::handles::Objects;
+use crate::repo::handles::Trees;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::names::{Oid, RepoPath};
 
@@ -68,14 +68,14 @@ fn first_entry(content: &[u8], width: usize) -> Option<(RawTreeEntry<'_>, &[u8])
     Some((entry, &content[nul + 1 + width..]))
 }
 
-impl Objects<'_> {
+impl Trees<'_> {
     /// The raw content of one tree. Whether the repository still has the tree is another question: it may come from memory.
     pub(crate) fn read_raw_tree(&self, oid: &Oid) -> Result<Arc<[u8]>> {
         let id = gix_id(oid)?;
         if let Some(known) = self.repo.trees.get(&id) {
             return Ok(known);
         }
-        let content: Arc<[u8]> = self.read_object("tree", oid, limits::STRUCTURE)?.into();
+        let content: Arc<[u8]> = self.repo.objects().read_object("tree", oid, limits::STRUCTURE)?.into();
         self.repo.trees.keep(id, Arc::clone(&content));
         Ok(content)
     }

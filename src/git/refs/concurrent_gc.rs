@@ -23,7 +23,7 @@ use axiom_model::base::names::Oid;
 
 use crate::objects::database::gix_id;
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::repo::handles::Durability;
+use crate::repo::handles::ConcurrentGc;
 
 /// How long git itself trusts the `gc.pid` of a gc on another machine.
 const ELSEWHERE: Duration = Duration::from_secs(12 * 60 * 60);
@@ -51,7 +51,7 @@ impl Drop for KeptPack {
     }
 }
 
-impl Durability<'_> {
+impl ConcurrentGc<'_> {
     /// Whether a `git gc` is running in this repository.
     pub(crate) fn gc_lives(&self) -> bool {
         let file = self.repo.common_dir().join("gc.pid");
@@ -68,7 +68,7 @@ impl Durability<'_> {
         self.pack_apart(edits, &["--not", "--all"])
     }
 
-    /// Like [`Durability::pack_before`], but after the refs have moved: packs what only these refs reach. The pack is in the
+    /// Like [`ConcurrentGc::pack_before`], but after the refs have moved: packs what only these refs reach. The pack is in the
     /// object database when this returns.
     pub(crate) fn pack_after(&self, edits: &[RefEdit]) -> Result<KeptPack> {
         let others: Vec<String> = edits.iter().map(|edit| format!("--exclude={}", edit.name)).collect();
@@ -76,7 +76,7 @@ impl Durability<'_> {
         but.extend(others.iter().map(String::as_str));
         but.push("--all");
         let pack = self.pack_apart(edits, &but)?;
-        self.sync_objects()?;
+        self.repo.durability().sync_objects()?;
         Ok(pack)
     }
 
@@ -91,16 +91,16 @@ impl Durability<'_> {
         if list.is_empty() {
             return Ok(KeptPack { mark: None });
         }
-        let folder = self.stage_folder()?;
+        let folder = self.repo.durability().stage_folder()?;
         let objects = folder.map_or_else(|| self.repo.common_dir().join("objects"), |folder| folder.path().to_owned());
-        let output = self.pack_objects(&objects, list.join(&b'\n'))?.run()?;
+        let output = self.repo.durability().pack_objects(&objects, list.join(&b'\n'))?.run()?;
         if !output.ok() {
             let error = output.error();
             return Err(if error.code() == Code::GitFailed { gone(&error.to_string()) } else { error });
         }
         let keep = format!("pack-{}.keep", output.text()?);
         files::write_scratch(&objects.join("pack").join(&keep), format!("{KEEP}{}\n", std::process::id()).as_bytes())?;
-        if let Some(stage) = self.stage()? {
+        if let Some(stage) = self.repo.durability().stage()? {
             // These objects are in the pack.
             let ids = list.iter().filter_map(|line| gix::ObjectId::from_hex(line.split(|b| *b == b' ').next()?).ok());
             stage.forget(&ids.collect());
@@ -112,7 +112,7 @@ impl Durability<'_> {
 
     /// The objects that these roots reach, one per line, or git's message about a missing one.
     fn listed_below(&self, roots: &[Oid], but: &[&str]) -> Result<std::result::Result<Vec<Vec<u8>>, String>> {
-        let output = self.repo.objects().walk(roots, &[]).args(but).run()?;
+        let output = self.repo.connectivity().walk(roots, &[]).args(but).run()?;
         if !output.ok() {
             return Ok(Err(output.error().to_string()));
         }
@@ -129,12 +129,12 @@ impl Durability<'_> {
         if was_too_late || self.gc_lives() {
             let _kept = self.pack_before(edits).inspect_err(|_| self.repo.written.too_late.store(true, Ordering::Release))?;
             change(edits)?;
-            self.forget_noted();
+            self.repo.durability().forget_noted();
             return Ok(());
         }
         change(edits)?;
         env::fault_point("git.refs-published");
-        let gone = self.gone_of_noted()?;
+        let gone = self.repo.durability().gone_of_noted()?;
         if gone == 0 && !self.gc_lives() {
             return Ok(());
         }
@@ -148,7 +148,7 @@ impl Durability<'_> {
 
     /// Makes sure that the objects of a branch still exist, after git itself has committed to it.
     pub(crate) fn stands_beside_gc(&self, edit: &RefEdit) -> Result<()> {
-        let is_there = |oid: &Oid| gix_id(oid).and_then(|id| self.is_there_now(&id));
+        let is_there = |oid: &Oid| gix_id(oid).and_then(|id| self.repo.durability().is_there_now(&id));
         if !self.gc_lives() && edit.new.as_ref().map_or(Ok(true), is_there)? {
             return Ok(());
         }
@@ -244,7 +244,7 @@ mod tests {
         let old = Oid::new(scratch.git(&["hash-object", "-w", "reused"])).unwrap();
         let new = repo.objects().write_blob(b"is new").unwrap();
         let entry = |oid: &Oid, name: &str| TreeEntry { mode: 0o100_644, oid: oid.clone(), name: name.into() };
-        let tree = repo.objects().write_tree(&[entry(&old, "old"), entry(&new, "new")]).unwrap();
+        let tree = repo.trees().write_tree(&[entry(&old, "old"), entry(&new, "new")]).unwrap();
         let who = repo.objects().signature().unwrap();
         let parents = vec![Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap()];
         repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message: "m" }).unwrap()
@@ -267,10 +267,10 @@ mod tests {
             let commit = unreached(&scratch, &repo);
             let sign = format!("{} {}", std::process::id(), axiom_base::env::host_name().unwrap_or_default());
             scratch.write(".git/gc.pid", sign.as_bytes());
-            assert!(repo.durability().gc_lives());
+            assert!(repo.concurrent_gc().gc_lives());
             let edit = publish(&commit);
             let seen = std::cell::Cell::new(false);
-            repo.durability()
+            repo.concurrent_gc()
                 .beside_gc(std::slice::from_ref(&edit), |edits| {
                     repo.durability().sync_objects()?;
                     // The worst moment: a gc removes all unreachable objects, except those in packs with a `.keep`.
@@ -279,7 +279,7 @@ mod tests {
                     scratch.git(&["repack", "-q", "-a", "-d"]);
                     scratch.git(&["prune", "--expire=now"]);
                     seen.set(true);
-                    repo.refs().update_own_refs(edits, "test").map(|done| assert!(done || kind.len() == 1))
+                    repo.own_refs().update_own_refs(edits, "test").map(|done| assert!(done || kind.len() == 1))
                 })
                 .unwrap();
             assert!(seen.get());
@@ -307,7 +307,7 @@ mod tests {
             std::fs::remove_file(scratch.path().join(".git/refs/axiom/captures/x")).unwrap();
             Ok(())
         };
-        let error = repo.durability().beside_gc(std::slice::from_ref(&edit), change).unwrap_err();
+        let error = repo.concurrent_gc().beside_gc(std::slice::from_ref(&edit), change).unwrap_err();
         assert_eq!(error.code(), Code::Busy, "{error}");
         assert!(repo.refs().refs_below("refs/axiom/").unwrap().is_empty());
         scratch.git(&["gc", "-q", "--prune=now"]);

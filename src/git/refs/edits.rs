@@ -12,13 +12,13 @@ use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
 
 use super::own_refs::FEW;
+use crate::base::formats::RefFormat;
 use crate::base::head::Head;
 use crate::objects::durability::sync_file_system;
 use crate::repo::handles::Refs;
 use crate::repo::program::GitOutput;
-use crate::repo::repository::RefFormat;
 use crate::repo::worktrees::Worktree;
-use axiom_model::journal::journaled::HeadState;
+use axiom_model::journal::journaled_changes::HeadState;
 
 /// The value that a ref must have for a change to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,17 +76,17 @@ impl Refs<'_> {
         if edits.is_empty() {
             return Ok(());
         }
-        self.repo.durability().beside_gc(edits, |edits| self.change_refs(edits, reflog))
+        self.repo.concurrent_gc().beside_gc(edits, |edits| self.change_refs(edits, reflog))
     }
 
     fn change_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
         if edits.iter().any(|edit| edit.name.is_of_a_linked_worktree()) {
             return self.update_refs_apart(edits, reflog);
         }
-        if self.update_own_refs(edits, reflog)? || self.delete_own_refs(edits)? {
+        if self.repo.own_refs().update_own_refs(edits, reflog)? || self.repo.own_refs().delete_own_refs(edits)? {
             return Ok(());
         }
-        self.clear_own_locks(edits.iter().map(|edit| &edit.name))?;
+        self.repo.own_refs().clear_own_locks(edits.iter().map(|edit| &edit.name))?;
         if edits.iter().any(|edit| edit.new.is_some()) {
             self.repo.durability().sync_objects()?;
         }
@@ -126,7 +126,7 @@ impl Refs<'_> {
     pub fn try_refs(&self, edits: &[RefEdit]) -> Result<()> {
         let is_ours = |edit: &&RefEdit| is_own_ref(edit.name.as_str());
         // No hook sees refs of git axiom, and there may be thousands.
-        let plain = self.refs_are_plain();
+        let plain = self.repo.own_refs().refs_are_plain();
         let edits: Vec<RefEdit> = edits
             .iter()
             .filter(|edit| !plain || !(is_ours(edit) || self.could_move(edit)))
@@ -137,7 +137,7 @@ impl Refs<'_> {
         if edits.is_empty() {
             return Ok(());
         }
-        self.clear_own_locks(edits.iter().map(|edit| &edit.name))?;
+        self.repo.own_refs().clear_own_locks(edits.iter().map(|edit| &edit.name))?;
         let edits = if plain { self.one_of_each_folder(edits)? } else { edits };
         let mut script = update_script(&edits);
         script.truncate(script.len() - COMMIT.len());

@@ -5,7 +5,7 @@ use crate::repo::locked_ref::{LockedRef, RefLockFiles, lock};
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::names::{Oid, RefName};
-use axiom_model::journal::journaled::HeadState;
+use axiom_model::journal::journaled_changes::HeadState;
 use std::path::Path;
 
 use crate::base::head::Head;
@@ -95,7 +95,7 @@ impl Refs<'_> {
         let file = worktree.git_dir().join("HEAD");
         let log = worktree.git_dir().join("logs/HEAD");
         let is_plain = |file: &Path| std::fs::symlink_metadata(file).is_ok_and(|meta| meta.is_file());
-        if !self.refs_are_plain() || !is_plain(&file) || !is_plain(&log) {
+        if !self.repo.own_refs().refs_are_plain() || !is_plain(&file) || !is_plain(&log) {
             return Ok(false);
         }
         let (folder, before) = (self.repo.scratch_folder()?, files::read(&file, HEAD_LIMIT)?);

@@ -13,7 +13,7 @@ use axiom_model::base::own_names::REFS;
 use super::edits::RefValue;
 use super::packed::loose_below;
 use super::packed_lines::PackedRefs;
-use crate::repo::handles::Refs;
+use crate::repo::handles::RefLists;
 use crate::repo::shortcuts::FastWay;
 
 /// The refs below a prefix, ordered by name: packed refs as lines of the file, the others as values.
@@ -55,7 +55,7 @@ impl RefListing {
     }
 }
 
-impl Refs<'_> {
+impl RefLists<'_> {
     /// The refs below each of several prefixes that end in `/`. The packed refs are read once for all.
     pub fn ref_listings<const N: usize>(&self, prefixes: [&str; N]) -> Result<[RefListing; N]> {
         if let Some(found) = self.listings_of_files(&prefixes)
@@ -69,7 +69,7 @@ impl Refs<'_> {
                 prefix: prefix.to_owned(),
                 packed: Arc::new(PackedRefs::none()),
                 lines: 0..0,
-                others: self.refs_below(prefix)?,
+                others: self.repo.refs().refs_below(prefix)?,
             });
         }
         all.try_into()
@@ -79,7 +79,8 @@ impl Refs<'_> {
     /// Those of `names` that are in use, each with the ref that has it; where git treats names that differ only in case as
     /// the same, in any case.
     pub fn names_in_use(&self, names: &[RefName]) -> Result<BTreeMap<RefName, RefName>> {
-        let mut in_use: BTreeMap<_, _> = self.read_refs(names)?.into_keys().map(|name| (name.clone(), name)).collect();
+        let mut in_use: BTreeMap<_, _> =
+            self.repo.refs().read_refs(names)?.into_keys().map(|name| (name.clone(), name)).collect();
         if in_use.len() == names.len() || !self.repo.ignores_case() {
             return Ok(in_use);
         }
@@ -97,13 +98,13 @@ impl Refs<'_> {
         if is_shared(prefix)
             && self.repo.shortcuts().allow(FastWay::ReadRefs)
             && let Some(mut names) = loose_names(&self.repo.common_dir().join(prefix))
-            && let Some(packed) = self.packed_refs()
+            && let Some(packed) = self.repo.packed_refs().packed_refs()
             && let Ok(lines) = packed.below(prefix)
         {
             names.extend(packed.values(lines).filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned)));
             return Ok(names);
         }
-        let all = self.refs_below(prefix)?.into_iter();
+        let all = self.repo.refs().refs_below(prefix)?.into_iter();
         Ok(all.filter_map(|one| one.name.as_str().strip_prefix(prefix).map(str::to_owned)).collect())
     }
 
@@ -116,7 +117,7 @@ impl Refs<'_> {
         // a packed one.
         let loose: Option<Vec<Vec<RefValue>>> =
             prefixes.iter().map(|prefix| loose_below(self.repo.common_dir(), prefix)).collect();
-        let packed = Arc::new(self.packed_refs()?);
+        let packed = Arc::new(self.repo.packed_refs().packed_refs()?);
         let listing = |(prefix, others): (&&str, Vec<RefValue>)| {
             let (prefix, packed) = ((*prefix).to_owned(), Arc::clone(&packed));
             Some(RefListing { lines: packed.below(&prefix).ok()?, packed, others, prefix })
@@ -168,14 +169,14 @@ mod tests {
             let repo = scratch.repo();
             let same = |expected: usize| {
                 for prefix in ["refs/tags/axiom/", "refs/tags/", "refs/heads/", "refs/axiom/captures/"] {
-                    let mut names = repo.refs().ref_names(prefix).unwrap();
+                    let mut names = repo.ref_lists().ref_names(prefix).unwrap();
                     names.sort();
                     names.dedup();
                     let by_git = repo.refs().list_refs(&[prefix]).unwrap();
                     let by_git: Vec<&str> = by_git.iter().filter_map(|one| one.name.as_str().strip_prefix(prefix)).collect();
                     assert_eq!(names, by_git, "{prefix}");
                 }
-                assert_eq!(repo.refs().ref_names("refs/tags/").unwrap().len(), expected);
+                assert_eq!(repo.ref_lists().ref_names("refs/tags/").unwrap().len(), expected);
             };
             scratch.git(&["tag", "-a", "-m", "x", "axiom/annotated"]);
             scratch.git(&["tag", "axiom/deep/er"]);
@@ -187,7 +188,7 @@ mod tests {
             scratch.git(&["tag", "-f", "b"]);
             same(if kind.is_empty() { 4 } else { 3 });
             scratch.git(&["symbolic-ref", "refs/tags/axiom/link", "refs/heads/main"]);
-            assert!(repo.refs().ref_names("refs/tags/axiom/").unwrap().contains(&"link".to_owned()));
+            assert!(repo.ref_lists().ref_names("refs/tags/axiom/").unwrap().contains(&"link".to_owned()));
         }
     }
 }

@@ -16,7 +16,7 @@ use axiom_model::checkpoint::local_refs::{LEFT_OUT, LocalRefSnapshot, STASH, Sta
 use super::own_refs::REF_LIMIT;
 use super::packed_lines::PackedRefs;
 use crate::base::readable::is_caused_by_gap;
-use crate::repo::handles::Refs;
+use crate::repo::handles::{PackedRefsFile, RefLists};
 use crate::repo::shortcuts::FastWay;
 use crate::repo::worktrees::Worktree;
 
@@ -41,20 +41,16 @@ pub(crate) struct PackedRefsStat {
     pub changed: i128,
 }
 
-impl Refs<'_> {
+impl RefLists<'_> {
     /// All local refs that a checkpoint would hold now.
     pub fn local_refs(&self) -> Result<LocalRefSnapshot> {
         let mut listed = self.listed_refs()?;
-        if listed.but_packed && !self.packed_refs().map_or(Ok(false), |packed| listed.add_packed(&packed))? {
+        if listed.but_packed && !self.repo.packed_refs().packed_refs().map_or(Ok(false), |packed| listed.add_packed(&packed))? {
             listed = self.listed_by_git()?;
         }
         let refs = listed.refs.into_iter().map(|(name, oid)| (RefName::new(name), oid)).collect();
         let links = listed.links.into_iter().map(|(name, target)| (RefName::new(name), target)).collect();
         Ok(LocalRefSnapshot { refs, links, stash: listed.stash })
-    }
-
-    pub(crate) fn packed_refs_file(&self) -> std::path::PathBuf {
-        self.repo.common_dir().join("packed-refs")
     }
 
     /// The loose refs, or all refs if git has to list them. The caller reads the packed refs afterwards: a ref that is
@@ -107,6 +103,12 @@ impl Refs<'_> {
             listed.stash = self.repo.stash().by_git()?;
         }
         Ok(listed)
+    }
+}
+
+impl PackedRefsFile<'_> {
+    pub(crate) fn packed_refs_file(&self) -> std::path::PathBuf {
+        self.repo.common_dir().join("packed-refs")
     }
 
     /// Identifies the current version of the packed refs; `None` if there is no plain file.

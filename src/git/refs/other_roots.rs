@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::repo::handles::Refs;
-use crate::repo::repository::{RefFormat, Repository};
+use crate::base::formats::RefFormat;
+use crate::repo::handles::RefLists;
+use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::Result;
 use axiom_base::files;
@@ -21,7 +22,7 @@ const HINTS: [&str; 4] = ["HEAD", "ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE"];
 /// The largest such file that is read.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
-impl Refs<'_> {
+impl RefLists<'_> {
     /// What files and root refs of a worktree name, by what names it.
     pub fn named_in(&self, worktree: &Worktree) -> Result<BTreeMap<String, BTreeSet<Oid>>> {
         let mut found = BTreeMap::new();
@@ -71,7 +72,7 @@ impl Refs<'_> {
     }
 }
 
-/// As [`Refs::in_reflogs`], also what is not there.
+/// As [`RefLists::in_reflogs`], also what is not there.
 pub(crate) fn named_in_reflogs(repo: &Repository, is_left_out: &dyn Fn(&RefName) -> bool) -> Result<BTreeSet<Oid>> {
     let mut found = BTreeSet::new();
     let worktrees = repo.worktrees().list()?;

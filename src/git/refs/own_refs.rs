@@ -12,11 +12,11 @@ use axiom_model::base::own_names::{NOTES, is_own_ref};
 
 use super::edits::{ExpectedRefValue, RefEdit};
 use super::packed_lines::{PackedRefs, UnparsedRefLine};
+use crate::base::formats::RefFormat;
 use crate::objects::database::gix_id;
-use crate::repo::handles::Refs;
+use crate::repo::handles::OwnRefs;
 use crate::repo::locked_ref::{LockedRef, RefLockFiles, break_dead, lock};
 use crate::repo::own_scratch::ScratchFolder;
-use crate::repo::repository::RefFormat;
 use crate::repo::shortcuts::FastWay;
 
 /// At most this many refs are changed here; for more, git is faster.
@@ -28,11 +28,11 @@ pub(crate) const PACKED_LIMIT: u64 = 64 * 1024 * 1024;
 /// The largest loose ref that is read.
 pub(crate) const REF_LIMIT: u64 = 4096;
 
-impl Refs<'_> {
+impl OwnRefs<'_> {
     /// Creates or changes a few refs of git axiom: below `refs/axiom/`, our tags, our notes. The change is durable when this
     /// returns. Returns `false` where git has to make the change, or has to refuse it; then nothing was changed.
     ///
-    /// A crash leaves the first of them changed, in order, and perhaps locks that [`Refs::clear_own_locks`] removes.
+    /// A crash leaves the first of them changed, in order, and perhaps locks that [`OwnRefs::clear_own_locks`] removes.
     pub(crate) fn update_own_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<bool> {
         if !self.can_change(edits) {
             return Ok(false);
@@ -53,7 +53,7 @@ impl Refs<'_> {
             }
             locks.add(one);
         }
-        let Some(packed) = self.packed_refs() else { return Ok(false) };
+        let Some(packed) = self.repo.packed_refs().packed_refs() else { return Ok(false) };
         for (one, edit) in moves.iter().zip(edits) {
             if !is_as_expected(one, edit, &packed)? {
                 return Ok(false);
@@ -123,7 +123,7 @@ impl Refs<'_> {
     fn prepare(&self, folder: &ScratchFolder, number: usize, edit: &RefEdit) -> Result<Option<LockedRef>> {
         let (file, Some(new)) = (self.repo.common_dir().join(edit.name.in_git()), &edit.new) else { return Ok(None) };
         // git refuses to set a ref to a missing object, and reports it.
-        if !self.repo.objects().holds(new) {
+        if !self.repo.connectivity().holds(new) {
             return Ok(None);
         }
         // Left to git: a folder in place of the ref, and reflogs that exist although the configuration does not ask for
@@ -171,7 +171,7 @@ impl Refs<'_> {
         if self.repo.ref_format() == RefFormat::Reftable {
             return Ok(());
         }
-        let locks = names.map(|name| self.lock_of_ref(name));
+        let locks = names.map(|name| self.repo.refs().lock_of_ref(name));
         let packed = self.repo.common_dir().join("packed-refs.lock");
         locks.chain([packed]).try_for_each(|lock| break_dead(&lock).map(drop))
     }
@@ -228,7 +228,7 @@ mod tests {
         let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let (first, second) = two_commits(&scratch);
-        let own = |edits: &[RefEdit]| repo.refs().update_own_refs(edits, "why").unwrap();
+        let own = |edits: &[RefEdit]| repo.own_refs().update_own_refs(edits, "why").unwrap();
         let (x, tag) = ("refs/axiom/captures/x", "refs/tags/axiom/x");
         assert!(own(&[
             edit(x, ExpectedRefValue::Absent, &first),
@@ -263,7 +263,7 @@ mod tests {
         assert!(repo.refs().update_refs(&[edit("refs/axiom/captures/v", ExpectedRefValue::Absent, &gone)], "why").is_err());
         scratch.git(&["config", "core.hooksPath", "hooks"]);
         let hooked = edit("refs/axiom/captures/w", ExpectedRefValue::Absent, &first);
-        assert!(!scratch.repo().refs().update_own_refs(&[hooked], "why").unwrap());
+        assert!(!scratch.repo().own_refs().update_own_refs(&[hooked], "why").unwrap());
         axiom_base::files::remove_file(&scratch.path().join(".git/refs/axiom/captures/z.lock")).unwrap();
         let left = scratch.repo().git_locks().unwrap();
         assert!(left.is_empty(), "{left:?}");
@@ -276,13 +276,13 @@ mod tests {
         let repo = scratch.repo();
         let (first, second) = two_commits(&scratch);
         scratch.git(&["repack", "-q", "-a", "-d"]);
-        assert!(repo.objects().holds(&second), "and the pack is open from now on");
+        assert!(repo.connectivity().holds(&second), "and the pack is open from now on");
         scratch.git(&["reset", "-q", "--hard", first.as_str()]);
         scratch.git(&["reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all"]);
         scratch.git(&["update-ref", "-d", "ORIG_HEAD"]);
         scratch.git(&["gc", "-q", "--prune=now"]);
         let points_at_nothing = edit("refs/axiom/captures/x", ExpectedRefValue::Absent, &second);
-        assert!(!repo.refs().update_own_refs(std::slice::from_ref(&points_at_nothing), "why").unwrap());
+        assert!(!repo.own_refs().update_own_refs(std::slice::from_ref(&points_at_nothing), "why").unwrap());
         assert!(repo.refs().update_refs(&[points_at_nothing], "why").is_err());
         assert!(repo.refs().refs_below("refs/axiom/captures/").unwrap().is_empty());
     }
@@ -293,12 +293,12 @@ mod tests {
         let repo = scratch.repo();
         let (first, _) = two_commits(&scratch);
         let name = "refs/axiom/captures/x";
-        assert!(repo.refs().update_own_refs(&[edit(name, ExpectedRefValue::Absent, &first)], "why").unwrap());
+        assert!(repo.own_refs().update_own_refs(&[edit(name, ExpectedRefValue::Absent, &first)], "why").unwrap());
         scratch.git(&["pack-refs", "--all"]);
         let folder = scratch.path().join(".git/refs/axiom/captures");
         let (gone, there) = (folder.as_path(), repo.common_dir());
         assert!(!gone.exists());
-        repo.refs().sync_ref_folders([gone, there]).unwrap();
+        repo.own_refs().sync_ref_folders([gone, there]).unwrap();
         assert_eq!(scratch.git(&["rev-parse", name]), first.as_str());
     }
 
@@ -309,9 +309,9 @@ mod tests {
         let (first, _) = two_commits(&scratch);
         let edit = edit("refs/axiom/captures/x", ExpectedRefValue::Absent, &first);
         let folder = repo.scratch_folder().unwrap();
-        let one = repo.refs().prepare(&folder, 0, &edit).unwrap().unwrap();
+        let one = repo.own_refs().prepare(&folder, 0, &edit).unwrap().unwrap();
         assert!(lock(&one).unwrap());
-        assert!(!repo.refs().update_own_refs(std::slice::from_ref(&edit), "why").unwrap(), "somebody is at it");
+        assert!(!repo.own_refs().update_own_refs(std::slice::from_ref(&edit), "why").unwrap(), "somebody is at it");
         assert!(one.lock_file().exists());
         let path = one.lock_file().to_owned();
         // A crash leaves the file with two names.
@@ -320,7 +320,7 @@ mod tests {
         // A child process that another test starts now has our files open until it calls exec.
         let taken = |_| {
             std::thread::sleep(std::time::Duration::from_millis(20));
-            repo.refs().update_own_refs(std::slice::from_ref(&edit), "why").unwrap()
+            repo.own_refs().update_own_refs(std::slice::from_ref(&edit), "why").unwrap()
         };
         assert!((0..500).any(taken));
         assert!(!path.exists());
@@ -334,7 +334,7 @@ mod tests {
         let folder = repo.scratch_folder().unwrap();
         let lock_of = |name: &str| {
             let edit = edit(name, ExpectedRefValue::Absent, &first);
-            let one = repo.refs().prepare(&folder, name.len(), &edit).unwrap().unwrap();
+            let one = repo.own_refs().prepare(&folder, name.len(), &edit).unwrap().unwrap();
             assert!(lock(&one).unwrap());
             one
         };
@@ -347,7 +347,7 @@ mod tests {
         // A child process that another test starts now has our files open until it calls exec.
         let cleared = |_| {
             std::thread::sleep(std::time::Duration::from_millis(20));
-            repo.refs().clear_dead_locks().unwrap();
+            repo.own_refs().clear_dead_locks().unwrap();
             !path.exists()
         };
         assert!((0..500).any(cleared));

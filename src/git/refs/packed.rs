@@ -14,13 +14,13 @@ use super::edits::{ExpectedRefValue, RefEdit, RefValue};
 use super::listing::loose_names;
 use super::own_refs::{PACKED_LIMIT, REF_LIMIT, is_as_expected};
 use super::packed_lines::{PackedRefs, UnparsedRefLine};
-use crate::repo::handles::Refs;
+use crate::repo::handles::{OwnRefs, PackedRefsFile};
 use crate::repo::locked_ref::{LockedRef, RefLockFiles, lock};
 
 /// At most this many loose refs are deleted here: each needs its own lock.
 const LOOSE: usize = 16;
 
-impl Refs<'_> {
+impl OwnRefs<'_> {
     /// Deletes refs of git axiom, each only if it has the expected value; durable when this returns. Returns `false` where
     /// git has to delete them, or has to refuse it; then nothing was changed.
     ///
@@ -43,7 +43,7 @@ impl Refs<'_> {
         if !self.take_for_deletion(&folder, &packed_refs, &loose, &mut held, &mut locks)? {
             return Ok(false);
         }
-        let Some(packed) = self.packed_refs() else { return Ok(false) };
+        let Some(packed) = self.repo.packed_refs().packed_refs() else { return Ok(false) };
         let Some(rest) = rest_of(&packed, &packed_refs, edits, &loose)? else { return Ok(false) };
         for (one, edit) in held.iter().skip(1).zip(edits.iter().filter(|edit| loose.contains(&edit.name))) {
             if !is_as_expected(one, edit, &packed)? {
@@ -126,10 +126,10 @@ impl Refs<'_> {
     }
 }
 
-impl Refs<'_> {
+impl PackedRefsFile<'_> {
     /// All refs below `prefix` from their files, ordered by name; `None` where git or gix has to read them.
     pub(crate) fn list_files(&self, prefix: &str) -> Option<Vec<RefValue>> {
-        let listing = self.listings_of_files(&[prefix])?.pop()?;
+        let listing = self.repo.ref_lists().listings_of_files(&[prefix])?.pop()?;
         let value = |(name, oid): (&str, &str)| {
             Some(RefValue { name: RefName::new(format!("{prefix}{name}")), oid: Oid::new(oid).ok()? })
         };
@@ -215,7 +215,7 @@ fn without(packed: &[u8], edits: &[RefEdit], loose: &BTreeSet<RefName>) -> Optio
     wanted.values().all(|edit| loose.contains(&edit.name)).then_some(rest)
 }
 
-impl Refs<'_> {
+impl PackedRefsFile<'_> {
     /// Packs all refs, as `git gc` does: a loose ref takes a block of the disk, and is opened one by one. A crash leaves refs
     /// both packed and loose.
     pub fn pack(&self) -> Result<()> {
@@ -251,11 +251,11 @@ mod tests {
             new: None,
         };
         let all: Vec<RefEdit> = (0..29).map(|number| delete(&name(number), &head)).collect();
-        assert!(!repo.refs().delete_own_refs(&all).unwrap(), "many loose ones are git's");
+        assert!(!repo.own_refs().delete_own_refs(&all).unwrap(), "many loose ones are git's");
         scratch.git(&["pack-refs", "--all"]);
         let wrong = [delete(&name(0), &head), delete(&name(1), &tag)];
-        assert!(!repo.refs().delete_own_refs(&wrong).unwrap(), "not what is expected");
-        assert!(!repo.refs().delete_own_refs(&[delete(&name(99), &head)]).unwrap(), "not there");
+        assert!(!repo.own_refs().delete_own_refs(&wrong).unwrap(), "not what is expected");
+        assert!(!repo.own_refs().delete_own_refs(&[delete(&name(99), &head)]).unwrap(), "not there");
         assert_eq!(repo.refs().refs_below("refs/axiom/").unwrap().len(), 30);
         // A ref that is packed and loose, with different values.
         scratch.git(&["update-ref", &name(0), tag.as_str()]);
@@ -264,7 +264,7 @@ mod tests {
         assert!(scratch.path().join(".git").join(name(0)).exists());
         let mut edits = all;
         edits.push(delete("refs/tags/axiom/annotated", &tag));
-        assert!(repo.refs().delete_own_refs(&edits).unwrap());
+        assert!(repo.own_refs().delete_own_refs(&edits).unwrap());
         assert_eq!(
             scratch.git(&["for-each-ref", "--format=%(refname)"]),
             format!("refs/axiom/captures/c29\nrefs/heads/main\nrefs/tags/other")
@@ -284,7 +284,7 @@ mod tests {
         let same = || {
             for prefix in ["refs/tags/axiom/", "refs/tags/", "refs/heads/", "refs/axiom/", "refs/heads/none/"] {
                 let by_git = repo.refs().list_refs(&[prefix]).unwrap();
-                assert_eq!(repo.refs().list_files(prefix).unwrap(), by_git, "{prefix}");
+                assert_eq!(repo.packed_refs().list_files(prefix).unwrap(), by_git, "{prefix}");
             }
         };
         same();
@@ -295,7 +295,7 @@ mod tests {
         scratch.git(&["tag", "axiom/deep/er"]);
         same();
         scratch.git(&["symbolic-ref", "refs/tags/axiom/link", "refs/heads/main"]);
-        assert!(repo.refs().list_files("refs/tags/axiom/").is_none());
+        assert!(repo.packed_refs().list_files("refs/tags/axiom/").is_none());
     }
 
     #[test]
@@ -308,7 +308,7 @@ mod tests {
         scratch.git(&["pack-refs", "--all"]);
         let tag = Oid::new(scratch.git(&["rev-parse", "axiom/a"])).unwrap();
         let name = RefName::new("refs/tags/axiom/a");
-        assert!(repo.refs().delete_own_refs(&[RefEdit { name, expected: ExpectedRefValue::Value(tag), new: None }]).unwrap());
+        assert!(repo.own_refs().delete_own_refs(&[RefEdit { name, expected: ExpectedRefValue::Value(tag), new: None }]).unwrap());
         let text = scratch.read(".git/packed-refs");
         assert_eq!(text.lines().filter(|line| line.starts_with('^')).count(), 1, "{text}");
         assert_eq!(scratch.git(&["tag"]), "axiom/b");

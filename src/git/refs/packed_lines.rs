@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use gix::refs::packed::Buffer;
 
-use crate::repo::handles::Refs;
-use crate::repo::repository::for_this_thread;
+use crate::repo::handles::PackedRefsFile;
+use crate::repo::opened_by_gix::for_this_thread;
 
 /// The packed refs at one moment, in order. git replaces the file and never changes it in place, so the mapped text stays
 /// the same.
@@ -29,7 +29,7 @@ enum PackedRefsText {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnparsedRefLine;
 
-impl Refs<'_> {
+impl PackedRefsFile<'_> {
     /// The current packed refs; `None` where git has to read them.
     pub(crate) fn packed_refs(&self) -> Option<PackedRefs> {
         let digits = 2 * self.repo.hash().bytes();

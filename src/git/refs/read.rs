@@ -42,7 +42,7 @@ impl Refs<'_> {
 
     /// All refs below `prefix`, such as `refs/axiom/captures/` or `refs/heads/axiom/`, ordered by name.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<RefValue>> {
-        match self.list_files(prefix).or_else(|| self.list_by_gix(prefix)) {
+        match self.repo.packed_refs().list_files(prefix).or_else(|| self.list_by_gix(prefix)) {
             Some(found) => Ok(found),
             None => self.list_refs(&[prefix]),
         }
@@ -91,7 +91,7 @@ impl Refs<'_> {
             return Some(found);
         }
         // After all files: a ref that was packed meanwhile, and whose file is gone since, is in them.
-        let packed = self.packed_refs()?;
+        let packed = self.repo.packed_refs().packed_refs()?;
         for name in missing {
             if let Some(content) = packed.value(name.as_str()).ok()? {
                 found.insert(name.clone(), value(content)?);

@@ -8,8 +8,8 @@ use axiom_base::{env, files};
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::checkpoint::local_refs::{STASH, StashEntry};
 
+use crate::base::formats::RefFormat;
 use crate::repo::handles::Stash;
-use crate::repo::repository::RefFormat;
 use crate::repo::shortcuts::FastWay;
 
 /// The largest reflog of the stash that is read.

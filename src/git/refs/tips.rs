@@ -51,7 +51,7 @@ impl KeptTips {
         if !self.objects.is_empty() {
             let objects = self.objects.iter();
             let objects = objects.map(|(oid, mode)| TreeEntry { mode: *mode, oid: oid.clone(), name: oid.as_str().into() });
-            let tree = repository.objects().write_tree(&objects.collect::<Vec<_>>())?;
+            let tree = repository.trees().write_tree(&objects.collect::<Vec<_>>())?;
             entries.push(TreeEntry { mode: TREE, oid: tree, name: OBJECTS.into() });
         }
         Ok(entries)
@@ -118,7 +118,7 @@ impl Tips<'_> {
 
     fn write_bucket(&self, commits: &[Oid]) -> Result<Oid> {
         let who = PersonIdent::fixed();
-        let tree = self.repo.objects().empty_tree()?;
+        let tree = self.repo.trees().empty_tree()?;
         self.repo.objects().write_commit(&NewCommit { tree: &tree, parents: commits.to_vec(), who: &who, message: MESSAGE })
     }
 
@@ -139,7 +139,7 @@ impl Tips<'_> {
     /// The contents of the tags that are kept below a tree, by id.
     pub(crate) fn tags_below(&self, tree: &Oid) -> Result<BTreeMap<Oid, Vec<u8>>> {
         let mut found = BTreeMap::new();
-        for entry in self.repo.objects().read_tree(tree)? {
+        for entry in self.repo.trees().read_tree(tree)? {
             if entry.mode == TREE && entry.name != OBJECTS.as_bytes() {
                 found.append(&mut self.tags_below(&entry.oid)?);
             } else if entry.name == TAGS.as_bytes() {
@@ -165,9 +165,9 @@ impl Tips<'_> {
     /// The blobs and trees that are kept below a tree.
     pub(crate) fn objects_below(&self, tree: &Oid) -> Result<BTreeSet<Oid>> {
         let mut found = BTreeSet::new();
-        for entry in self.repo.objects().read_tree(tree)?.into_iter().filter(|entry| entry.mode == TREE) {
+        for entry in self.repo.trees().read_tree(tree)?.into_iter().filter(|entry| entry.mode == TREE) {
             if entry.name == OBJECTS.as_bytes() {
-                found.extend(self.repo.objects().read_tree(&entry.oid)?.into_iter().map(|entry| entry.oid));
+                found.extend(self.repo.trees().read_tree(&entry.oid)?.into_iter().map(|entry| entry.oid));
             } else {
                 found.append(&mut self.objects_below(&entry.oid)?);
             }
@@ -178,7 +178,7 @@ impl Tips<'_> {
     /// Writes those of `tips` again that are tags, are missing, and are kept below a tree, together with the tags that they
     /// point to.
     pub fn write_tags_again(&self, tree: &Oid, tips: &[Oid]) -> Result<()> {
-        let mut open: Vec<Oid> = tips.iter().filter(|tip| !self.repo.objects().holds(tip)).cloned().collect();
+        let mut open: Vec<Oid> = tips.iter().filter(|tip| !self.repo.connectivity().holds(tip)).cloned().collect();
         if open.is_empty() {
             return Ok(());
         }
@@ -188,7 +188,7 @@ impl Tips<'_> {
             if self.repo.objects().write_object(ObjectKind::Tag, content)? != oid {
                 return Err(damaged(&oid));
             }
-            open.extend(target_of(content).filter(|next| !self.repo.objects().holds(next)));
+            open.extend(target_of(content).filter(|next| !self.repo.connectivity().holds(next)));
         }
         Ok(())
     }

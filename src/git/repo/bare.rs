@@ -2,9 +2,9 @@
 //!
 //! The first command that sets up git axiom (such as `git axiom init`) chooses the worktree in which it is called. The choice
 //! is recorded as the name of git's entry for the worktree (`worktrees/<name>`), which does not change when the worktree is
-//! moved. The caller that reads this record calls [`Worktrees::choose_main`].
+//! moved. The caller that reads this record calls [`BareRepositories::choose_main`].
 
-use crate::repo::handles::Worktrees;
+use crate::repo::handles::BareRepositories;
 use axiom_model::base::own_names::BRANCHES;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::worktrees::Worktree;
 /// At most this many worktrees are listed in an error message.
 const NAMED: usize = 10;
 
-impl Worktrees<'_> {
+impl BareRepositories<'_> {
     /// Sets the worktree of this entry as the main worktree of a bare repository. Call it before the main worktree is first
     /// looked up.
     pub fn choose_main(&self, entry: &str) {
@@ -32,7 +32,7 @@ impl Worktrees<'_> {
         if self.repo.top.is_some() {
             return None;
         }
-        let main = self.main_worktree().ok().filter(Worktree::is_registered)?;
+        let main = self.repo.worktrees().main_worktree().ok().filter(Worktree::is_registered)?;
         main.git_dir().file_name().and_then(OsStr::to_str).map(str::to_owned)
     }
 
@@ -50,7 +50,7 @@ impl Worktrees<'_> {
         }
         let error = Error::new(Code::BareRepository, format!("'{}' is bare", self.repo.common_dir().display()))
             .why("it has no working files");
-        Err(match self.main_worktree() {
+        Err(match self.repo.worktrees().main_worktree() {
             Ok(main) => error.hint(format!("cd '{}'    its main worktree", main.path().display())),
             Err(_) => self.with_worktrees(error)?,
         })
@@ -59,7 +59,10 @@ impl Worktrees<'_> {
     /// Checks that the caller's GIT_WORK_TREE does not set another main worktree for a bare repository that has linked ones.
     /// That worktree would be taken for the chosen one at a new path, and the next call in the chosen one for a move back.
     pub(crate) fn keeps_its_own_worktrees(&self) -> Result<()> {
-        if self.repo.git_dir() != self.repo.common_dir() || env::var("GIT_WORK_TREE").is_none() || self.linked()?.is_empty() {
+        if self.repo.git_dir() != self.repo.common_dir()
+            || env::var("GIT_WORK_TREE").is_none()
+            || self.repo.worktree_owners().linked()?.is_empty()
+        {
             return Ok(());
         }
         let says = self.repo.git().args(["config", "--type=bool", "--get", "core.bare"]).run()?;
@@ -82,7 +85,7 @@ impl Worktrees<'_> {
             }
         };
         // git's entry may still contain the old path of a worktree that was moved.
-        let folder = if git_dir == self.repo.git_dir() { self.top_level()? } else { place_of(&git_dir)? };
+        let folder = if git_dir == self.repo.git_dir() { self.repo.worktrees().top_level()? } else { place_of(&git_dir)? };
         let main = folder.clone().map(|folder| Worktree::main_of_bare(folder, git_dir.clone()));
         match main.filter(|main| main.verify().is_ok()) {
             Some(main) => Ok(main),
@@ -106,9 +109,9 @@ impl Worktrees<'_> {
     /// Adds a list of the worktrees, without those of tasks, and how to make one of them the main one.
     fn with_worktrees(&self, error: Error) -> Result<Error> {
         let mut places = Vec::new();
-        for (git_dir, folder) in self.linked()? {
+        for (git_dir, folder) in self.repo.worktree_owners().linked()? {
             let is_of_a_task =
-                self.repo.workspaces().branch_in(&git_dir)?.is_some_and(|branch| branch.as_str().starts_with(BRANCHES));
+                self.repo.registrations().branch_in(&git_dir)?.is_some_and(|branch| branch.as_str().starts_with(BRANCHES));
             if !is_of_a_task && Worktree::linked(folder.clone(), git_dir).verify().is_ok() {
                 places.push(format!("'{}'", folder.display()));
             }

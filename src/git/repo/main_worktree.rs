@@ -27,10 +27,10 @@ impl Worktrees<'_> {
         if let Some(main) = self.repo.main.get() {
             return Ok(main.clone());
         }
-        self.keeps_its_own_worktrees()?;
+        self.repo.bare().keeps_its_own_worktrees()?;
         let main = match self.find_main()? {
             FoundMainWorktree::At(path) => Worktree::main(path, self.repo.common_dir.clone()),
-            FoundMainWorktree::Bare => self.main_of_bare()?,
+            FoundMainWorktree::Bare => self.repo.bare().main_of_bare()?,
         };
         Ok(self.repo.main.get_or_init(|| main).clone())
     }

@@ -1,7 +1,7 @@
 //! Which repository a folder belongs to. A linked worktree belongs to us only while its `.git` and our entry for it name
 //! each other. A folder whose `.git` names another repository is neither moved nor written to.
 
-use crate::repo::handles::Worktrees;
+use crate::repo::handles::WorktreeOwners;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -77,7 +77,7 @@ pub(crate) fn folder_of(git_dir: &Path) -> Result<Option<PathBuf>> {
     Ok(pointer.and_then(|pointer| pointer.parent().map(Path::to_owned)))
 }
 
-impl Worktrees<'_> {
+impl WorktreeOwners<'_> {
     /// Which repository the folder at a path belongs to.
     pub fn whose(&self, folder: &Path) -> Result<WorktreeOwner> {
         if files::metadata(folder)?.is_none() {
@@ -125,7 +125,7 @@ impl Worktrees<'_> {
         if self.repo.git_dir == self.repo.common_dir {
             return Ok(());
         }
-        let here = self.current_worktree()?;
+        let here = self.repo.worktrees().current_worktree()?;
         let Some(original) = folder_of(&self.repo.git_dir)? else { return Ok(()) };
         let names_back = named_by(&original)?.is_some_and(|named| is_same_place(&named, &self.repo.git_dir));
         if !here.is_registered() || !names_back || is_same_place(&original, here.path()) {

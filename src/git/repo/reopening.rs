@@ -17,7 +17,7 @@ impl Repository {
     /// How another thread opens this repository for itself.
     pub fn reopening(&self) -> Result<RepositoryLocator> {
         let worktrees = self.worktrees();
-        Ok(RepositoryLocator { main: worktrees.main_worktree()?.path().to_owned(), entry: worktrees.main_entry() })
+        Ok(RepositoryLocator { main: worktrees.main_worktree()?.path().to_owned(), entry: self.bare().main_entry() })
     }
 }
 
@@ -26,7 +26,7 @@ impl RepositoryLocator {
     pub fn open(&self) -> Result<Repository> {
         let repo = Repository::discover(&self.main)?;
         if let Some(entry) = &self.entry {
-            repo.worktrees().choose_main(entry);
+            repo.bare().choose_main(entry);
         }
         Ok(repo)
     }

@@ -4,17 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-use command_fds::{CommandFdExt, FdMapping};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
-use axiom_base::files::FileLock;
 use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::base::own_names::SCRATCH;
-use axiom_process::os::command::{IN_OPERATION, command_with_callers_repository};
+use axiom_process::os::command::command_with_callers_repository;
 
 use super::discovery;
 use super::headless::headless;
@@ -23,56 +20,13 @@ use super::program::{Git, run_captured};
 use super::shortcuts::{FastWay, ShortcutConditions};
 use super::submodules::OpenSubmodules;
 use super::worktrees::Worktree;
+use crate::base::formats::{HashKind, RefFormat};
 use crate::base::known_packs::FreshenState;
 use crate::base::merge_cache::MergeCache;
 use crate::base::signing_state::SigningState;
 use crate::base::tree_cache::TreeCache;
 use crate::base::tree_change::TreeDiffCache;
 use crate::repo::object_stage::ObjectStage;
-
-/// The descriptor number of the change lock in a git child that reads its standard input.
-const LOCK_IN_CHILD: i32 = 9;
-
-/// The hash function of object ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HashKind {
-    /// 40 hex digits.
-    Sha1,
-    /// 64 hex digits.
-    Sha256,
-}
-
-impl HashKind {
-    /// The length of an id in bytes; it has twice as many hex digits.
-    pub(crate) fn bytes(self) -> usize {
-        self.gix().len_in_bytes()
-    }
-
-    /// The hash in gix's type.
-    pub(crate) fn gix(self) -> gix::hash::Kind {
-        match self {
-            Self::Sha1 => gix::hash::Kind::Sha1,
-            Self::Sha256 => gix::hash::Kind::Sha256,
-        }
-    }
-
-    /// The hash of these bytes by themselves: what git writes at the end of its own files.
-    pub(crate) fn digest(self, bytes: &[u8]) -> Result<Vec<u8>> {
-        let mut hasher = gix::hash::hasher(self.gix());
-        hasher.update(bytes);
-        let failed = |e| Error::new(Code::GitFailed, "cannot make a digest").because(e);
-        Ok(hasher.try_finalize().map_err(failed)?.as_slice().to_vec())
-    }
-}
-
-/// The storage format of refs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefFormat {
-    /// Loose files and `packed-refs`.
-    Files,
-    /// Reftable: only git itself may touch it.
-    Reftable,
-}
 
 /// A repository that was found. Cheap to make: one call of git at most.
 #[derive(Debug)]
@@ -101,7 +55,7 @@ pub struct Repository {
     pub(crate) top: Option<PathBuf>,
     pub(crate) diffs: TreeDiffCache,
     pub(crate) trees: TreeCache,
-    gix: OnceLock<gix::ThreadSafeRepository>,
+    pub(super) gix: OnceLock<gix::ThreadSafeRepository>,
     /// The known packs, and the objects that were written.
     pub(crate) written: FreshenState,
     /// The new objects that are not yet in the object database.
@@ -116,18 +70,6 @@ pub struct Repository {
     pub(crate) settings: OnceLock<ShortcutConditions>,
     /// The repositories of submodules that were opened, those within others too: each is open once.
     pub(crate) submodules: Arc<Mutex<OpenSubmodules>>,
-}
-
-/// While this value lives, git children hold the change lock too.
-#[derive(Debug)]
-pub struct InheritedLockGuard<'r> {
-    repository: &'r Repository,
-}
-
-impl Drop for InheritedLockGuard<'_> {
-    fn drop(&mut self) {
-        *self.repository.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
 }
 
 /// Where git refuses a repository that another user could have prepared: with what it says to do about it as a hint, from its message.
@@ -291,42 +233,6 @@ impl Repository {
         gix.config_snapshot().boolean(name)
     }
 
-    /// Until the result is dropped, our git children hold `lock` too: if this process is killed, the lock is released only
-    /// when they have ended. Other programs never get the lock.
-    pub fn hold_lock_in_children(&self, lock: &FileLock) -> Result<InheritedLockGuard<'_>> {
-        let copy = lock.descriptor().try_clone_to_owned().map_err(|e| Error::io("copy the lock of", &self.common_dir, e))?;
-        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy);
-        Ok(InheritedLockGuard { repository: self })
-    }
-
-    /// Sets up a git child's standard input and passes it the lock. If the child needs no input, the (empty) lock file is
-    /// its standard input, which git passes to no hook and no daemon. The child and its hooks can see from the variable
-    /// [`IN_OPERATION`] that they are part of an operation.
-    pub(crate) fn lend_lock(&self, command: &mut Command, needs_stdin: bool) -> Result<()> {
-        let held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(lock) = held.as_ref() else {
-            command.stdin(Stdio::null());
-            return Ok(());
-        };
-        command.env(IN_OPERATION, "1");
-        let failed = |e: std::io::Error| Error::io("copy the lock of", &self.common_dir, e);
-        let copy = lock.try_clone().map_err(failed)?;
-        if needs_stdin {
-            let mapping = FdMapping { parent_fd: copy, child_fd: LOCK_IN_CHILD };
-            command.fd_mappings(vec![mapping]).map_err(|e| failed(std::io::Error::other(e.to_string())))?;
-        } else {
-            command.stdin(Stdio::from(copy));
-        }
-        Ok(())
-    }
-
-    /// Lets a git child, and its hooks, see that they are part of an operation, without the lock.
-    pub(crate) fn say_if_in_operation(&self, command: &mut Command) {
-        if self.lock.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
-            command.env(IN_OPERATION, "1");
-        }
-    }
-
     /// The caller's `git -c` values, passed on to our git children.
     pub(crate) fn callers_config(&self) -> &[(OsString, OsString)] {
         &self.config
@@ -345,69 +251,6 @@ impl Repository {
         }
         self
     }
-
-    /// gix's handle, opened at first use; it sees the objects that are in the stage now. It reads objects, history, configuration and
-    /// refs; refs are never changed through it.
-    pub(crate) fn gix(&self) -> Result<gix::Repository> {
-        let stage = self.stage.get().filter(|stage| !stage.is_empty());
-        // In this order: what leaves the memory meanwhile is then in the folder.
-        let in_memory = stage.and_then(ObjectStage::in_memory);
-        let opened = stage.and_then(ObjectStage::opened);
-        let mut gix = for_this_thread(opened.map_or_else(|| self.opened(), Ok)?);
-        if let Some(objects) = in_memory {
-            gix.objects.set_object_memory(objects);
-        }
-        Ok(gix)
-    }
-
-    /// Opens it again for gix, with other settings.
-    pub(crate) fn forget_gix(&mut self) {
-        self.gix = OnceLock::new();
-        self.settings = OnceLock::new();
-    }
-
-    /// The settings that count for gix in place of those in files.
-    fn forced_in_gix(&self) -> Vec<String> {
-        let mut forced = vec!["core.useReplaceRefs=false".to_owned()];
-        // No hook runs where git is not called.
-        forced.extend(self.forced.iter().filter(|one| !one.starts_with("core.hooksPath=")).cloned());
-        forced
-    }
-
-    /// The repository as gix opened it, without the stage.
-    pub(crate) fn opened(&self) -> Result<&gix::ThreadSafeRepository> {
-        if let Some(open) = self.gix.get() {
-            return Ok(open);
-        }
-        // The git program is called with GIT_NO_REPLACE_OBJECTS.
-        let options = gix::open::Options::default().config_overrides(self.forced_in_gix());
-        // gix judges a submodule by its folder, which may be deleted; its owner was looked at before.
-        let options = options.bail_if_untrusted(!self.main.get().is_some_and(Worktree::is_submodule));
-        let options = options.object_store_slots(SLOTS);
-        #[cfg(test)]
-        let options = match self.config.iter().any(|(name, _)| name == "GIT_CONFIG_NOSYSTEM") {
-            true => options.permissions(gix::open::Permissions::isolated()),
-            false => options,
-        };
-        let opened = gix::ThreadSafeRepository::open_opts(&self.common_dir, options).map_err(|e| {
-            Error::new(Code::RepositoryUnsupported, format!("cannot open '{}'", self.common_dir.display())).because(e)
-        })?;
-        Ok(self.gix.get_or_init(|| opened))
-    }
-}
-
-/// For how many packs gix has room. It counts the packs when it opens a repository, and takes a tenth more and at least 32: a session
-/// that runs for hours while `git gc` comes and goes has more after a while, of which gix knows none; and once there is no room, it
-/// panics when one pack takes the place of another.
-pub(crate) const SLOTS: gix::odb::store::init::Slots =
-    gix::odb::store::init::Slots::AsNeededByDiskState { multiplier: 2.0, minimum: 512 };
-
-/// A gix handle for the current thread.
-pub(crate) fn for_this_thread(opened: &gix::ThreadSafeRepository) -> gix::Repository {
-    let mut gix = opened.to_thread_local();
-    // gix looks up every ref in the namespace of `GIT_NAMESPACE`; git does so only in its server programs.
-    gix.clear_namespace();
-    gix
 }
 
 /// The bytes as a path.
@@ -446,36 +289,4 @@ fn in_no_repository(cwd: &Path) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::repo::scratch::ScratchRepository;
-    use axiom_base::files::{LockAttempt, is_locked};
-
-    #[test]
-    fn git_children_keep_the_lock_that_their_parent_lost() {
-        let scratch = ScratchRepository::new(&[]);
-        let path = scratch.path().join(".git/op.lock");
-        for with_input in [false, true] {
-            let LockAttempt::Taken(lock) = FileLock::try_take(&path).unwrap() else { panic!("held") };
-            let repo = scratch.repo();
-            let guard = repo.hold_lock_in_children(&lock).unwrap();
-            // A git alias that still runs after the lock was dropped here.
-            let git = repo.git().config("alias.slow=!sleep 1").arg("slow");
-            let git = if with_input { git.stdin("x") } else { git };
-            std::thread::scope(|scope| {
-                let child = scope.spawn(move || git.run().unwrap());
-                std::thread::sleep(std::time::Duration::from_millis(400));
-                drop(guard);
-                drop(lock);
-                assert!(is_locked(&path).unwrap(), "input: {with_input}");
-                assert!(child.join().unwrap().ok());
-            });
-            // A child of another test has a copy of the lock between its fork and its exec.
-            let free = (0..100).any(|_| {
-                std::thread::sleep(std::time::Duration::from_millis(10));
-                !is_locked(&path).unwrap()
-            });
-            assert!(free, "input: {with_input}");
-        }
-    }
-}
+mod tests {}

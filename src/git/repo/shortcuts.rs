@@ -25,7 +25,8 @@ pub(crate) mod read;
 #[cfg(test)]
 mod tests;
 
-use super::repository::{RefFormat, Repository};
+use super::repository::Repository;
+use crate::base::formats::RefFormat;
 pub(crate) use read::ShortcutConditions;
 
 /// What is done without the `git` program, if nothing forbids it.

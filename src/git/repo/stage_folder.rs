@@ -8,8 +8,9 @@ use axiom_base::files;
 use axiom_base::files::FileLock;
 
 use crate::base::quoted_paths::quoted;
+use crate::repo::opened_by_gix::SLOTS;
 use crate::repo::own_scratch::{OWNED, ScratchFolder, claim};
-use crate::repo::repository::{Repository, SLOTS};
+use crate::repo::repository::Repository;
 
 /// The folder of the stage.
 #[derive(Debug)]

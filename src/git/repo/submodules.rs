@@ -16,8 +16,9 @@ use gix::config::{File, Source};
 
 use super::nested::{is_git_dir, is_repository};
 use super::ownership::{is_same_place, named_by};
-use super::repository::{HashKind, RefFormat, Repository, path_of};
+use super::repository::{Repository, path_of};
 use super::worktrees::Worktree;
+use crate::base::formats::{HashKind, RefFormat};
 use crate::repo::handles::Worktrees;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;

@@ -262,7 +262,7 @@ impl Worktrees<'_> {
             let head = self.repo.refs().head(&main).ok();
             return Ok(vec![WorktreeEntry { present: main.verify().is_ok(), head, locked: None, worktree: main }]);
         }
-        if self.repo.shortcuts().allow(FastWay::ListWorktrees) || self.repo.workspaces().is_git_s_list_stopped()? {
+        if self.repo.shortcuts().allow(FastWay::ListWorktrees) || self.repo.registrations().is_git_s_list_stopped()? {
             return Ok(self.list_in_files(folders));
         }
         self.list_by_git(&folders)
@@ -347,7 +347,7 @@ impl Worktrees<'_> {
             let git_dir = entry.path();
             match self.folder_of_entry(&git_dir) {
                 Ok(Some(folder)) => drop(found.insert(folder, git_dir)),
-                // `Workspaces::damaged_worktrees` names an entry that cannot be read; it hides no other.
+                // `WorktreeRegistrations::damaged_worktrees` names an entry that cannot be read; it hides no other.
                 Err(error) if !is_caused_by_gap(&error) => return Err(error),
                 Ok(None) | Err(_) => {}
             }

@@ -21,7 +21,7 @@ use crate::index::filters::{FILTER_LIMIT, is_of_a_filter};
 use crate::index::lock::IndexLock;
 use crate::index::placed_file::PlacedFile;
 use crate::index::user_entries::UserIndexEntries;
-use crate::repo::handles::Index;
+use crate::repo::handles::IndexEdits;
 use crate::repo::program::GitOutput;
 use crate::restore::trash_folder::Trash;
 
@@ -40,14 +40,14 @@ fn believing(make: impl Fn(StatTrust) -> Result<()>) -> Result<()> {
     }
 }
 
-impl Index<'_> {
+impl IndexEdits<'_> {
     /// Makes a worktree's index hold `tree` and `extras`. Entries that stay keep their stat data, so unchanged files are not
     /// read again. Files are not touched. Repeating it changes nothing more.
     pub fn install_index(&self, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
         self.install(tree, extras, lock, (UserIndexEntries::new(), &[]))
     }
 
-    /// As [`Index::install_index`], after the files in `placed` were put into place. If the index is a plain tree now, only
+    /// As [`IndexEdits::install_index`], after the files in `placed` were put into place. If the index is a plain tree now, only
     /// the entries that differ are replaced, and no other file is looked at.
     pub fn install_index_after(&self, tree: &Oid, extras: &IndexExtras, lock: &IndexLock, placed: &[PlacedFile]) -> Result<()> {
         if *extras == IndexExtras::default() && self.edit_whole_index(tree, lock, placed)? {
@@ -56,7 +56,7 @@ impl Index<'_> {
         self.install(tree, extras, lock, (UserIndexEntries::new(), placed))
     }
 
-    /// As [`Index::install_index`], for reversing an operation that was to bring the index from `tree` to `given_up`, after
+    /// As [`IndexEdits::install_index`], for reversing an operation that was to bring the index from `tree` to `given_up`, after
     /// the files in `placed` were put into place. Entries that match neither tree are the user's and stay.
     pub fn take_index_back(
         &self,
@@ -65,7 +65,7 @@ impl Index<'_> {
         lock: &IndexLock,
         placed: &[PlacedFile],
     ) -> Result<()> {
-        let users = self.users_entries(&self.worktree.index_file(), given_up, tree)?;
+        let users = self.repo.index(self.worktree).users_entries(&self.worktree.index_file(), given_up, tree)?;
         self.install(tree, extras, lock, (users, placed))
     }
 
@@ -203,7 +203,7 @@ impl Index<'_> {
             files::remove_file(&lock_of(index))?;
             git().run()?
         } else if is_of_no_encoding(&output.stderr) {
-            git().with_attributes_of(&self.repo.objects().empty_tree()?).run()?
+            git().with_attributes_of(&self.repo.trees().empty_tree()?).run()?
         } else {
             output
         };
@@ -222,7 +222,7 @@ impl Index<'_> {
             env::fault_point("git.before-operation-trash");
             trash.take(self.worktree.git_dir(), &RepoPath::new(name.as_bytes()))?;
         }
-        for file in self.repo.captures().restore_operation_refs(self.worktree, &extras.operation)? {
+        for file in self.repo.git_operations().restore_operation_refs(self.worktree, &extras.operation)? {
             let climbs = file.path.as_bytes().split(|b| *b == b'/').any(|part| part == b"..");
             if climbs || !OPERATION.iter().any(|name| is_below(&file.path, &RepoPath::new(name.as_bytes()))) {
                 return Err(Error::new(Code::InvalidInput, format!("'{}' is not a file of a git operation", file.path)));

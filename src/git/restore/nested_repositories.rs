@@ -98,14 +98,14 @@ impl Restores<'_> {
                 PathOccupant::Folder if !something_stays(root, &change.path, &gone)? => {}
                 PathOccupant::Folder | PathOccupant::Special => drop(blocking.insert(change.path.clone())),
                 PathOccupant::Link(_, target) => {
-                    if self.link_is(change, &target)? != PresentState::New {
+                    if self.repo.reversals().link_is(change, &target)? != PresentState::New {
                         blocking.insert(change.path.clone());
                     }
                 }
                 PathOccupant::File(meta) => files.push((change, executable(&meta))),
             }
         }
-        let told = self.tell(restore, &files)?;
+        let told = self.repo.reversals().tell(restore, &files)?;
         let keeps = self.repo.keeps();
         let mode_fits = |file: &Option<FileId>, executes: bool| {
             file.as_ref().is_some_and(|f| !keeps.modes || (f.mode & 0o100 != 0) == executes)

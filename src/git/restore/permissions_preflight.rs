@@ -29,10 +29,12 @@ impl Restores<'_> {
         let written = |change: &TreeChange| change.new.is_some();
         let written: BTreeSet<RepoPath> = changes.into_iter().filter(written).map(|change| change.path).collect();
         let stays: Vec<RepoPath> =
-            self.repo.captures().permissions_that_change(restore.worktree, (old, new), |path| written.contains(path))?;
+            self.repo
+                .captured_permissions()
+                .permissions_that_change(restore.worktree, (old, new), |path| written.contains(path))?;
         let mut lost = self.of_groups_of_others(restore.worktree, &written)?;
         for one in new.iter().filter(|one| written.contains(&one.path) || stays.contains(&one.path)) {
-            let known = self.repo.captures().known(one)?;
+            let known = self.repo.captured_permissions().known(one)?;
             if let Some(name) = known.attributes.keys().find(|name| !files::knows_attribute(root, name)) {
                 lost.push(format!("'{}' (the file system has no '{}')", one.path, String::from_utf8_lossy(name)));
             } else if stays.contains(&one.path) && !is_ours_to_change(&root.join(one.path.to_path()))? {

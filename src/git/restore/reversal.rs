@@ -19,7 +19,7 @@ use crate::capture::extras::CaptureExtras;
 use crate::capture::file_differences::bytes_of;
 use crate::capture::present_hashes::hash_here;
 use crate::capture::raw::RawFile;
-use crate::repo::handles::Restores;
+use crate::repo::handles::RestoreReversals;
 use crate::repo::worktrees::Worktree;
 use crate::restore::trash_folder::Trash;
 
@@ -43,7 +43,7 @@ enum HashBatching {
 /// How often the files are looked at again if one vanishes between look and hash.
 const LOOKS: u32 = 5;
 
-impl Restores<'_> {
+impl RestoreReversals<'_> {
     /// Looks at every path and decides what to do with it; nothing in the worktree is changed.
     pub(crate) fn plan_back<'c>(
         &self,
@@ -179,7 +179,7 @@ impl Restores<'_> {
         let root = restore.worktree.path();
         let (mut seen, mut to_hash) = (Vec::with_capacity(changes.len()), Vec::new());
         let mut looks = WorktreeInspector::below(root);
-        let nested = self.nested_repositories(restore, changes)?;
+        let nested = self.repo.restore().nested_repositories(restore, changes)?;
         for change in changes {
             let found = match nested.above(&change.path) {
                 Some(_) => PathOccupant::Missing,
@@ -262,7 +262,7 @@ impl Restores<'_> {
         Ok(new.into_iter().zip(old).map(told).collect())
     }
 
-    /// As [`Restores::tell`], comparing blobs, each by the attributes of the tree that the file is compared with. If only
+    /// As [`RestoreReversals::tell`], comparing blobs, each by the attributes of the tree that the file is compared with. If only
     /// the mode differs, the execute bit decides.
     pub(super) fn tell_by_blob(&self, restore: &WorktreeRestore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<PresentState>> {
         let mut told = vec![PresentState::Other; files.len()];
@@ -311,7 +311,7 @@ impl Restores<'_> {
         Ok(told)
     }
 
-    /// As [`Restores::tell`] for one file. If its filter fails (its program is missing, for example), the file counts as the
+    /// As [`RestoreReversals::tell`] for one file. If its filter fails (its program is missing, for example), the file counts as the
     /// user's.
     fn tell_one(&self, restore: &WorktreeRestore<'_>, file: (&TreeChange, bool)) -> Result<PresentState> {
         match self.tell(restore, &[file]) {

@@ -84,7 +84,7 @@ impl Restores<'_> {
             // The original files come back from the trash, with everything that no tree holds of them: no filter runs, no
             // object is read, no disk space is needed. Only files that are missing in the trash are made again.
             ChangeAttempt::Back => {
-                let plan = self.plan_back(restore, &changes, &trash)?;
+                let plan = self.repo.reversals().plan_back(restore, &changes, &trash)?;
                 let mut gone = BTreeSet::new();
                 for planned in plan.iter().filter(|planned| planned.is_placed()) {
                     if !trash.holds(planned.path)? {
@@ -155,7 +155,7 @@ impl Restores<'_> {
     }
 
     fn all_known(&self, modes: &[RecordedPermissions]) -> Result<BTreeMap<RepoPath, ResolvedPermissions>> {
-        modes.iter().map(|one| Ok((one.path.clone(), self.repo.captures().known(one)?))).collect()
+        modes.iter().map(|one| Ok((one.path.clone(), self.repo.captured_permissions().known(one)?))).collect()
     }
 
     /// Looks at every path and decides what to do with it; nothing is changed.
@@ -208,7 +208,7 @@ impl Restores<'_> {
         // The files of the second tree were recognised before.
         let of_old: Vec<TreeChange> = changes.iter().map(|change| TreeChange { new: None, ..(*change).clone() }).collect();
         let files: Vec<(&TreeChange, bool)> = of_old.iter().map(|change| (change, false)).collect();
-        Ok(self.tell_by_blob(restore, &files)?.into_iter().map(|now| now == PresentState::Old).collect())
+        Ok(self.repo.reversals().tell_by_blob(restore, &files)?.into_iter().map(|now| now == PresentState::Old).collect())
     }
 
     /// What is at a path, compared with the change; `Unknown` if only hashing can show it.

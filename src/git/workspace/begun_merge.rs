@@ -14,7 +14,7 @@ use crate::base::tree_change::{FileId, TreeChange};
 use crate::capture::extras::{CaptureExtras, GitOperationFile};
 use crate::capture::sequencer::GitOperation;
 use crate::capture::worktree::{WorktreeCapture, is_below};
-use crate::repo::handles::Workspaces;
+use crate::repo::handles::UnfinishedWork;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::Result;
 use axiom_base::files;
@@ -71,18 +71,18 @@ impl InProgressMerge {
     }
 }
 
-impl Workspaces<'_> {
+impl UnfinishedWork<'_> {
     /// The merge of one commit that is in progress in a workspace.
     pub fn begun_merge(&self, workspace: &Worktree) -> Result<Option<InProgressMerge>> {
         let text = files::read_small(&workspace.git_dir().join(MERGE_HEAD), 1024)?.content().unwrap_or_default();
         // An octopus merge is none of ours, and none that a conflict is settled by.
         let theirs = std::str::from_utf8(&text).ok().and_then(|text| Oid::new(text.trim()).ok());
         let Some(theirs) = theirs.filter(|oid| self.repo.objects().has_object(oid)) else { return Ok(None) };
-        if self.repo.captures().in_progress(workspace)? != [GitOperation::Merge] {
+        if self.repo.git_operations().in_progress(workspace)? != [GitOperation::Merge] {
             return Ok(None);
         }
         let Some(ours) = self.repo.refs().head(workspace)?.commit().cloned() else { return Ok(None) };
-        let tree_of = |commit: &Oid| self.repo.objects().tree_of(commit);
+        let tree_of = |commit: &Oid| self.repo.trees().tree_of(commit);
         let changes = self.repo.history().diff_trees(&tree_of(&ours)?, &tree_of(&theirs)?)?;
         let brought = changes.into_iter().filter(|change| change.new.is_some()).map(|change| change.path).collect();
         let stages = self.repo.index(workspace).own_index_facts()?.unmerged;
@@ -129,10 +129,10 @@ impl Workspaces<'_> {
 
     /// The paths that were in conflict and are staged, though their files have the markers still.
     pub(super) fn staged_with_markers(&self, workspace: &Worktree, merge: &InProgressMerge) -> Result<Vec<RepoPath>> {
-        let history = self.repo.history();
-        let Ok(merged) = history.merge_with_markers(&merge.ours, &merge.theirs) else {
+        let merges = self.repo.merges();
+        let Ok(merged) = merges.merge_with_markers(&merge.ours, &merge.theirs) else {
             // What cannot be computed now, as a driver has to run for it, is looked at before the work is merged.
-            drop(history.take_merge_to_run());
+            drop(merges.take_merge_to_run());
             return Ok(Vec::new());
         };
         let is_staged = |one: &ConflictStage| !merge.stages.iter().any(|open| open.path == one.path);
@@ -188,14 +188,14 @@ impl Workspaces<'_> {
     /// change of a submodule. Nothing refers to the new objects yet.
     pub fn in_a_merge(&self, now: &WorktreeCapture, theirs: &Oid, message: &str) -> Result<Option<WorktreeCapture>> {
         let Head::Branch { commit: Some(ours), .. } = &now.head else { return Ok(None) };
-        let committed = self.repo.objects().tree_of(ours)?;
+        let committed = self.repo.trees().tree_of(ours)?;
         let index = &now.extras.index;
         let is_plain = index.unmerged.is_empty() && index.intent_to_add.is_empty() && !index.sparse;
         if !is_plain || now.index_tree != committed || !now.extras.operation.is_empty() {
             return Ok(None);
         }
         let history = self.repo.history();
-        let merged = history.merge_with_markers(ours, theirs)?;
+        let merged = self.repo.merges().merge_with_markers(ours, theirs)?;
         let changes = history.diff_trees(&committed, &merged.tree)?;
         let left = history.diff_trees(&committed, &now.tree)?;
         let files = |change: &TreeChange| [change.old.clone(), change.new.clone()].into_iter().flatten().collect::<Vec<FileId>>();
@@ -226,8 +226,8 @@ impl Workspaces<'_> {
         let modes = now.extras.modes.iter().filter(|one| !changed.contains(&one.path)).cloned().collect();
         let index = crate::index::file::IndexExtras { unmerged: merged.unmerged.clone(), ..index.clone() };
         Ok(Some(WorktreeCapture {
-            tree: objects.edit_tree(&now.tree, &changes)?,
-            index_tree: objects.edit_tree(&merged.tree, &unmerged.collect::<Vec<_>>())?,
+            tree: self.repo.trees().edit_tree(&now.tree, &changes)?,
+            index_tree: self.repo.trees().edit_tree(&merged.tree, &unmerged.collect::<Vec<_>>())?,
             extras: CaptureExtras { index, operation, raw, modes, ..now.extras.clone() },
             ..now.clone()
         }))

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::leftovers::{LOCK, is_larger, looks_secret};
+use super::leftovers::LOCK;
+use super::secret_names::{is_larger, looks_secret};
 use crate::index::changed_paths::ChangedPaths;
 use crate::index::file::{copy_index, in_folder, nul_list};
 use crate::index::filters::{FilesByFilter, FilterDrivers, is_of_a_filter};

@@ -45,7 +45,7 @@ impl Workspaces<'_> {
         if !files::list(&self.crypt_folder().join("keys")).unwrap_or_default().is_empty() {
             return Ok(());
         }
-        let tree = self.repo.objects().tree_of(commit)?;
+        let tree = self.repo.trees().tree_of(commit)?;
         let attributes = TreeEntryCache::default().file_at(self.repo, &tree, &RepoPath::new(&b".gitattributes"[..]))?;
         let Some(attributes) = attributes.filter(|file| file.is_regular()) else { return Ok(()) };
         let text = self.repo.objects().read_blob(&attributes.oid, ATTRIBUTES)?;

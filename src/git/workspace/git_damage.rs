@@ -1,5 +1,5 @@
 //! Finding damage to git's own files and objects, in the main worktree, in linked ones, and among the refs. Changes nothing, but
-//! for [`Workspaces::mend_torn_index`].
+//! for [`WorkspaceDamage::mend_torn_index`].
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,10 +14,11 @@ use axiom_model::recovery::git_damage::GitDamage;
 
 use super::mend::{ids, named_in_log};
 use super::worktrees::move_once;
+use crate::base::formats::RefFormat;
 use crate::base::head::Head;
 use crate::index::file;
-use crate::repo::handles::Workspaces;
-use crate::repo::repository::{RefFormat, Repository};
+use crate::repo::handles::WorkspaceDamage;
+use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 
 /// The largest log and the largest ref that is read.
@@ -26,10 +27,10 @@ const SMALL: u64 = 64 * 1024;
 /// How many commits of a log are tried.
 const MOST_TRIED: usize = 20;
 
-impl Workspaces<'_> {
+impl WorkspaceDamage<'_> {
     /// What is damaged of git's own in these worktrees, whose registrations are sound, and among the refs.
     pub fn git_damage(&self, worktrees: &[Worktree]) -> Result<Vec<GitDamage>> {
-        let something_is_lost = !self.repo.durability().lost_objects()?.is_empty();
+        let something_is_lost = !self.repo.power_losses().lost_objects()?.is_empty();
         let mut found = Vec::new();
         for worktree in worktrees {
             found.extend(self.damage_at(worktree, something_is_lost)?);
@@ -49,7 +50,7 @@ impl Workspaces<'_> {
         let place = || worktree.path().display().to_string();
         let logs = |branch: Option<&RefName>| self.newest_whole(Some(worktree), branch);
         // Before HEAD is read: git may refuse it for such a branch.
-        if let Some(name) = self.branch_in(worktree.git_dir())?
+        if let Some(name) = self.repo.registrations().branch_in(worktree.git_dir())?
             && let Some(damaged) = self.damaged_ref(&name, Some(worktree))?
         {
             return Ok(Some(damaged));
@@ -62,8 +63,8 @@ impl Workspaces<'_> {
             let whole = logs(Some(name))?;
             return Ok(Some(GitDamage::BranchGone { worktree: place(), name: name.clone(), whole }));
         }
-        let Some(lost) = head.commit().filter(|commit| !self.repo.objects().holds(commit)) else { return Ok(None) };
-        if self.repo.objects().is_partial() {
+        let Some(lost) = head.commit().filter(|commit| !self.repo.connectivity().holds(commit)) else { return Ok(None) };
+        if self.repo.connectivity().is_partial() {
             return Ok(None);
         }
         let (branch, whole) = (head.branch().cloned(), logs(head.branch())?);
@@ -89,14 +90,14 @@ impl Workspaces<'_> {
             }
             return Ok(found);
         }
-        if !self.repo.objects().is_partial() {
+        if !self.repo.connectivity().is_partial() {
             let paths = self.lost_in_index(worktree);
             if !paths.is_empty() {
                 found.push(GitDamage::Staged { worktree: place(), paths, has_commit: commit.is_some() });
             }
         }
         if let (true, Some(commit), Some(head)) = (something_is_lost, commit, &head)
-            && !self.repo.objects().broken_tips(std::slice::from_ref(commit), None)?.is_empty()
+            && !self.repo.connectivity().broken_tips(std::slice::from_ref(commit), None)?.is_empty()
         {
             let name = head.branch().cloned().unwrap_or_else(|| RefName::new("HEAD"));
             let whole = self.newest_whole(Some(worktree), head.branch())?;
@@ -107,7 +108,7 @@ impl Workspaces<'_> {
 
     fn damage_of_refs(&self, known: &BTreeSet<RefName>, something_is_lost: bool) -> Result<Vec<GitDamage>> {
         let mut found = Vec::new();
-        let listed = self.repo.refs().listed_refs()?;
+        let listed = self.repo.ref_lists().listed_refs()?;
         // The stash is no local ref that is listed.
         let stash = RefName::new(STASH);
         for name in listed.unclear.iter().chain([&stash]).filter(|name| !known.contains(*name)) {
@@ -116,10 +117,10 @@ impl Workspaces<'_> {
         let stash = self.repo.stash().entries()?;
         let mut broken = BTreeSet::new();
         if something_is_lost {
-            let refs = self.repo.refs().listed_by_git()?.refs;
+            let refs = self.repo.ref_lists().listed_by_git()?.refs;
             let refs: Vec<_> = refs.into_iter().filter(|(name, _)| is_held(name)).collect();
             let tips: BTreeSet<Oid> = refs.iter().map(|(_, oid)| oid).chain(stash.iter().map(|one| &one.id)).cloned().collect();
-            broken = self.repo.objects().broken_tips(&tips.into_iter().collect::<Vec<_>>(), None)?;
+            broken = self.repo.connectivity().broken_tips(&tips.into_iter().collect::<Vec<_>>(), None)?;
             for (name, _) in refs.iter().filter(|(_, oid)| broken.contains(oid)) {
                 let name = RefName::new(name.as_str());
                 if !known.contains(&name) {
@@ -128,7 +129,7 @@ impl Workspaces<'_> {
                 }
             }
         }
-        let is_broken = |oid: &Oid| broken.contains(oid) || !self.repo.objects().is_whole_nearby(oid);
+        let is_broken = |oid: &Oid| broken.contains(oid) || !self.repo.connectivity().is_whole_nearby(oid);
         // The last one first: what is given up moves those behind it up.
         let entries = stash.iter().enumerate().rev().filter(|(_, entry)| is_broken(&entry.id));
         found.extend(entries.map(|(number, entry)| {
@@ -173,8 +174,8 @@ impl Workspaces<'_> {
             let lines = files::read_optional(&log, LOG_LIMIT)?.unwrap_or_default();
             let lines = lines.split(|byte| *byte == b'\n').rev().filter_map(ids);
             for oid in lines.flat_map(|(old, new)| [new, old]) {
-                let is_new = self.repo.objects().holds(&oid) && tried.len() < MOST_TRIED && tried.insert(oid.clone());
-                if is_new && self.repo.objects().missing_below(std::slice::from_ref(&oid))?.is_none() {
+                let is_new = self.repo.connectivity().holds(&oid) && tried.len() < MOST_TRIED && tried.insert(oid.clone());
+                if is_new && self.repo.connectivity().missing_below(std::slice::from_ref(&oid))?.is_none() {
                     return Ok(Some(oid));
                 }
             }
@@ -189,8 +190,9 @@ impl Workspaces<'_> {
         let is_content = |entry: &&gix::index::Entry| {
             entry.mode != link && entry.mode != folder && !entry.flags.contains(Flags::INTENT_TO_ADD)
         };
-        let is_lost =
-            |entry: &&gix::index::Entry| Oid::from_bytes(entry.id.as_bytes()).is_ok_and(|oid| !self.repo.objects().holds(&oid));
+        let is_lost = |entry: &&gix::index::Entry| {
+            Oid::from_bytes(entry.id.as_bytes()).is_ok_and(|oid| !self.repo.connectivity().holds(&oid))
+        };
         let lost = index.entries().iter().filter(is_content).filter(is_lost);
         let mut paths: Vec<RepoPath> = lost.map(|entry| RepoPath::new(entry.path(&index).to_vec())).collect();
         paths.dedup();
@@ -233,7 +235,7 @@ impl Workspaces<'_> {
 
 /// Logs that name broken commits, but those of the refs that are left out.
 fn damage_of_logs(repo: &Repository, worktrees: &[Worktree], but: &BTreeSet<RefName>) -> Result<Vec<GitDamage>> {
-    let names = repo.refs().listed_refs()?.refs.into_keys().chain([STASH.to_owned()]).map(RefName::new);
+    let names = repo.ref_lists().listed_refs()?.refs.into_keys().chain([STASH.to_owned()]).map(RefName::new);
     let logs = names.map(|name| (repo.common_dir().join("logs").join(name.in_git()), name, None));
     let of_heads = worktrees
         .iter()
@@ -242,7 +244,7 @@ fn damage_of_logs(repo: &Repository, worktrees: &[Worktree], but: &BTreeSet<RefN
     for (log, name, worktree) in logs.chain(of_heads).filter(|(_, name, _)| !but.contains(name)) {
         let Some(content) = files::read_optional(&log, LOG_LIMIT)? else { continue };
         let named: BTreeSet<Oid> = named_in_log(&content).collect();
-        if repo.objects().missing_below(&named.into_iter().collect::<Vec<_>>())?.is_some() {
+        if repo.connectivity().missing_below(&named.into_iter().collect::<Vec<_>>())?.is_some() {
             found.push(GitDamage::Log { name, worktree });
         }
     }

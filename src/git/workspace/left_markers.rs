@@ -13,12 +13,12 @@ use axiom_model::work::endings::conflict_markers::has_markers;
 
 /// The files of a tree that have markers of the conflict which a merge of these two commits leaves, ordered by path.
 pub fn left_markers(repo: &Repository, tree: &Oid, (ours, theirs): (&Oid, &Oid)) -> Result<Vec<RepoPath>> {
-    let stages = repo.history().merge_with_markers(ours, theirs)?.unmerged;
+    let stages = repo.merges().merge_with_markers(ours, theirs)?.unmerged;
     let objects = repo.objects();
     let is_file = |(mode, _): &(u32, Oid)| mode & 0o170_000 == 0o100_000;
     // What is larger than is looked at nobody has read.
     let content = |path: &RepoPath| {
-        let file = objects.mode_and_id(tree, path)?.filter(is_file);
+        let file = repo.trees().mode_and_id(tree, path)?.filter(is_file);
         Ok(file.and_then(|(_, blob)| objects.read_blob(&blob, LIMIT).ok()))
     };
     marked_among(repo, (&stages, theirs), content)

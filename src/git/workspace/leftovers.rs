@@ -1,11 +1,10 @@
 //! Committing what an agent left in its workspace.
 
-use std::path::Path;
-
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result, some_of};
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 
+use super::secret_names::{is_larger, looks_secret};
 use crate::base::head::Head;
 use crate::base::readable::can_be_read;
 use crate::base::tree_change::TreeChange;
@@ -16,11 +15,11 @@ use crate::index::lock::IndexLock;
 use crate::index::status::StatusKind;
 use crate::objects::durability::sync_file_system;
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::repo::handles::Workspaces;
+use crate::repo::handles::UnfinishedWork;
 use crate::repo::worktrees::Worktree;
 use crate::workspace::begun_merge::{CompletionClaim, InProgressMerge};
 use axiom_model::checkpoint::coverage::CaptureCoverage;
-use axiom_model::journal::journaled::HeadState;
+use axiom_model::journal::journaled_changes::HeadState;
 
 /// How often a commit is made again if a `git gc` removes its objects.
 const TRIES: usize = 3;
@@ -79,8 +78,8 @@ struct SortedLeftovers {
     skipped: Vec<(RepoPath, LeftoverSkipReason)>,
 }
 
-impl Workspaces<'_> {
-    /// Commits everything in a workspace to its branch, see [`Workspaces::commit_once`]. If a `git gc` removed objects of
+impl UnfinishedWork<'_> {
+    /// Commits everything in a workspace to its branch, see [`UnfinishedWork::commit_once`]. If a `git gc` removed objects of
     /// the new commit, the commit is undone and made again; the files do not change.
     pub fn commit_leftovers(&self, leftovers: &LeftoversRequest<'_>) -> Result<CommittedLeftovers> {
         let mut tries = 1;
@@ -91,7 +90,7 @@ impl Workspaces<'_> {
             let (Some(commit), Some(old)) = (&outcome.commit, &before) else { return Ok(outcome) };
             let (name, new) = (leftovers.branch.clone(), Some(commit.clone()));
             let edit = RefEdit { name, expected: ExpectedRefValue::from_old(before.clone()), new };
-            let Err(error) = self.repo.durability().stands_beside_gc(&edit) else { return Ok(outcome) };
+            let Err(error) = self.repo.concurrent_gc().stands_beside_gc(&edit) else { return Ok(outcome) };
             let git = self.repo.git_in(leftovers.workspace).writing();
             git.args(["reset", "--quiet", "--mixed", old.as_str()]).run_ok()?;
             // What is in the files is the merge all the same.
@@ -197,7 +196,7 @@ impl Workspaces<'_> {
     fn commit_all(&self, leftovers: &LeftoversRequest<'_>) -> Result<Option<CommittedLeftovers>> {
         let LeftoversRequest { workspace, branch, message, max_file_size, claim: _ } = *leftovers;
         let options = CaptureOptions { max_file_size, ..CaptureOptions::default() };
-        let Some(capture) = self.repo.captures().fast_capture(workspace, &options)? else { return Ok(None) };
+        let Some(capture) = self.repo.quick_captures().fast_capture(workspace, &options)? else { return Ok(None) };
         let Head::Branch { name, commit: Some(old) } = &capture.head else { return Ok(None) };
         // git goes on with an operation that is in progress.
         if name != branch || !capture.extras.operation.is_empty() || !holds_everything(&capture.coverage) {
@@ -212,11 +211,11 @@ impl Workspaces<'_> {
             return Ok(None);
         }
         env::fault_point("git.before-stage");
-        let commit = self.repo.history().commit_tree(&capture.tree, std::slice::from_ref(old), message)?;
+        let commit = self.repo.merges().commit_tree(&capture.tree, std::slice::from_ref(old), message)?;
         // The index may name only what is on disk.
         self.repo.durability().sync_objects()?;
         let lock = IndexLock::take_patiently(workspace, LOCK)?;
-        let staged = self.repo.index(workspace).edit_whole_index(&capture.tree, &lock, &[]);
+        let staged = self.repo.index_edits(workspace).edit_whole_index(&capture.tree, &lock, &[]);
         lock.release()?;
         if !staged? {
             return Ok(None);
@@ -298,40 +297,9 @@ fn holds_everything(coverage: &CaptureCoverage) -> bool {
     left_out.all(|paths| paths.count == 0) && !missing && not_captured.is_none() && only.is_none()
 }
 
-pub(super) fn is_larger(root: &Path, path: &RepoPath, limit: u64) -> bool {
-    root.join(path.to_path()).symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() > limit)
-}
-
 fn unsettled(workspace: &Worktree, open: &[RepoPath]) -> Error {
     Error::new(Code::MergeConflict, format!("'{}' has a conflict that is not resolved", workspace.path().display()))
         .why(some_of(open, NAMED))
-}
-
-/// Whether a file is likely a secret, judged by its path: only a human commits such a file.
-pub fn looks_secret(path: &RepoPath) -> bool {
-    let name = path.file_name().to_ascii_lowercase();
-    let name = String::from_utf8_lossy(&name);
-    let samples = ["example", "sample", "template", "dist"];
-    if let Some(rest) = name.strip_prefix(".env") {
-        return rest.is_empty() || (rest.starts_with('.') && !samples.iter().any(|sample| rest.ends_with(sample)));
-    }
-    const NAMES: &[&str] = &[
-        "credentials.json",
-        "credentials",
-        ".netrc",
-        "_netrc",
-        ".npmrc",
-        ".pypirc",
-        ".pgpass",
-        ".htpasswd",
-        ".git-credentials",
-        "service-account.json",
-    ];
-    const ENDS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"];
-    let ssh = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"].iter().any(|key| name.starts_with(key)) && !name.ends_with(".pub");
-    let mut folders = path.as_bytes().split(|b| *b == b'/').rev().skip(1);
-    let folder = folders.any(|folder| [&b".ssh"[..], b".aws", b".gnupg"].contains(&folder));
-    ssh || folder || NAMES.contains(&&*name) || ENDS.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -351,7 +319,7 @@ mod tests {
             max_file_size: 100,
             claim: CompletionClaim::None,
         };
-        scratch.repo().workspaces().commit_leftovers(&leftovers)
+        scratch.repo().unfinished_work().commit_leftovers(&leftovers)
     }
 
     #[test]
@@ -395,26 +363,5 @@ mod tests {
         scratch.git(&["switch", "-q", "-c", "other"]);
         scratch.write("new", b"2");
         assert_eq!(commit(&scratch).unwrap_err().code(), Code::ChangedMeanwhile);
-    }
-
-    #[test]
-    fn names_of_secrets() {
-        let secret = |name: &str| looks_secret(&RepoPath::new(name.as_bytes()));
-        for name in [
-            ".env",
-            "x/.env.local",
-            "id_rsa",
-            "a/id_ed25519_work",
-            "k.PEM",
-            ".npmrc",
-            "credentials.json",
-            ".ssh/config",
-            "home/.aws/x",
-        ] {
-            assert!(secret(name), "{name}");
-        }
-        for name in [".env.example", ".environment", "id_rsa.pub", "keys.rs", "key", "monkey"] {
-            assert!(!secret(name), "{name}");
-        }
     }
 }

@@ -93,7 +93,7 @@ impl Workspaces<'_> {
         if let Some(parent) = path.parent() {
             files::create_dir_all(parent)?;
         }
-        self.mend_what_stops_git()?;
+        self.repo.registrations().mend_what_stops_git()?;
         let base = match branch {
             WorkspaceBranch::New { base, .. } | WorkspaceBranch::Detached(base) => Some(base.clone()),
             WorkspaceBranch::Existing(name) => self.repo.refs().read_ref(name)?,

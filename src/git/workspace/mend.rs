@@ -2,14 +2,13 @@
 //! the ref of the branch or the index may be empty, and the newest commits may be missing. One such file can make git fail
 //! in the whole repository. Nothing is deleted here: damaged files go to the trash.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-
-use axiom_base::error::Result;
-use axiom_base::{env, files};
-use axiom_model::base::names::{Oid, RefName};
 
 use super::registration::{RegistrationFile, is_torn_back, is_torn_pointer};
 use super::registration_mend::write_common_dir;
@@ -17,10 +16,13 @@ use super::worktrees::move_once;
 use crate::index::file;
 use crate::index::filters::FILTER_LIMIT;
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::repo::handles::Workspaces;
+use crate::repo::handles::{UnfinishedWork, WorkspaceDamage, Workspaces, WorktreeRegistrations};
 use crate::repo::ownership::is_same_place;
 use crate::repo::repository::path_of;
 use crate::repo::worktrees::{Worktree, trimmed};
+use axiom_base::error::Result;
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName};
 
 /// The largest file of a registration, the largest ref, and the largest reflog that is read.
 const SMALL: u64 = 64 * 1024;
@@ -35,78 +37,12 @@ pub struct MendedBranch {
     pub now: Oid,
 }
 
-impl Workspaces<'_> {
-    /// Checks the files that register the workspace at `path`, without git. If `commondir` or `gitdir` was never synced, and
-    /// neither was what is written before it, the workspace was still being made: its folder and registration go to the trash.
-    /// Returns what was done.
-    pub fn mend_registration(&self, path: &Path, branch: &RefName, trash: &Path) -> Result<Option<&'static str>> {
-        let Some(registration) = self.registration_of(path)? else { return Ok(None) };
-        let is_empty = |name: &str| -> Result<bool> {
-            let content = files::read_optional(&registration.join(name), SMALL)?;
-            Ok(content.is_none_or(|content| content.trim_ascii().is_empty()))
-        };
-        let is_named = self
-            .repo
-            .worktrees()
-            .own_git_dir_of(path)
-            .is_ok_and(|named| named.is_some_and(|named| is_same_place(&named, &registration)));
-        // The folder names its registration and has an index: its files were written, whatever the registration lost.
-        let is_made = is_named && self.is_sound(&registration.join("index"));
-        let (is_lost, leads_nowhere) =
-            (is_empty("gitdir")?, !self.is_sound_file(&registration.join("commondir"), RegistrationFile::CommonDir)?);
-        // Without its folder there is nothing that a torn registration could be connected with; git would go on taking its branch for
-        // one that is checked out, at the torn path.
-        let is_torn_alone = path.symlink_metadata().is_err() && is_torn_back(&registration, path)?;
-        if (leads_nowhere || is_lost || is_torn_alone) && !is_made {
-            self.put_in_trash(path, trash)?;
-            return Ok(Some("was incomplete when the machine stopped, and was moved to the trash"));
-        }
-        if leads_nowhere {
-            write_common_dir(&registration)?;
-            env::fault_point("git.mend-leads-home");
-        }
-        let torn = leads_nowhere || is_lost || is_torn_pointer(path, &registration)? || is_torn_back(&registration, path)?;
-        if torn && path.symlink_metadata().is_ok() {
-            self.repo.worktrees().connect(path, &registration)?;
-            env::fault_point("git.mend-connected");
-        }
-        if !self.is_sound_file(&registration.join("HEAD"), RegistrationFile::Head)? {
-            let head = registration.join("HEAD");
-            files::write_atomic(&head, &symbolic(branch))?;
-            files::set_mode(&head, mode_of(&registration.join("commondir")))?;
-            return Ok(Some("had lost its HEAD, and is on its branch again"));
-        }
-        Ok(torn.then_some("was no longer connected with its repository, and is again"))
-    }
-
-    /// The registration of the workspace at `path`, whether or not git lists it: the one whose `gitdir` names it, or one with an empty
-    /// or torn `gitdir` that the workspace's `.git` names or that has the folder's name.
-    fn registration_of(&self, path: &Path) -> Result<Option<PathBuf>> {
-        let pointer = path.join(".git");
-        let there = files::read_small(&pointer, SMALL)?.content().unwrap_or_default();
-        let named = there.strip_prefix(b"gitdir: ").map(|named| path.join(path_of(trimmed(named))));
-        let mut nameless = None;
-        for entry in files::list(&self.repo.common_dir().join("worktrees"))? {
-            let registration = entry.path();
-            let back = files::read_optional(&registration.join("gitdir"), SMALL)?.unwrap_or_default();
-            let back = trimmed(&back);
-            if !back.is_empty() && path_of(back) == pointer {
-                return Ok(Some(registration));
-            }
-            let is_somebodys = back.ends_with(b"/.git");
-            let is_its_own = named.as_ref() == Some(&registration) || path.file_name() == registration.file_name();
-            if !is_somebodys && is_its_own && (back.is_empty() || is_torn_back(&registration, path)?) {
-                nameless = Some(registration);
-            }
-        }
-        Ok(nameless)
-    }
-
+impl WorkspaceDamage<'_> {
     /// Makes sure that the branch of the workspace at `path` is at a complete commit. If it is not, it is set to the newest
     /// complete commit of its reflog, or to `base`, which is assumed to be complete. A commit that only a log names any more
     /// is lost too. The files of the workspace do not change.
     pub fn mend_branch(&self, path: &Path, branch: &RefName, base: Option<&Oid>, trash: &Path) -> Result<Option<MendedBranch>> {
-        let Some(registration) = self.registration_of(path)? else { return Ok(None) };
+        let Some(registration) = self.repo.registrations().registration_of(path)? else { return Ok(None) };
         let file = self.repo.common_dir().join(branch.in_git());
         let loose = files::read_optional(&file, SMALL)?;
         let damaged = loose.is_some_and(|content| {
@@ -118,10 +54,10 @@ impl Workspaces<'_> {
         }
         let tip = self.repo.refs().read_ref(branch)?;
         let missing = |tip: &Oid| match base {
-            Some(base) => self.repo.objects().missing_since(tip, base),
-            None => self.repo.objects().missing_below(std::slice::from_ref(tip)),
+            Some(base) => self.repo.connectivity().missing_since(tip, base),
+            None => self.repo.connectivity().missing_below(std::slice::from_ref(tip)),
         };
-        let is_whole = |tip: &Oid| -> Result<bool> { Ok(self.repo.objects().holds(tip) && missing(tip)?.is_none()) };
+        let is_whole = |tip: &Oid| -> Result<bool> { Ok(self.repo.connectivity().holds(tip) && missing(tip)?.is_none()) };
         let logs = [self.repo.common_dir().join("logs").join(branch.in_git()), registration.join("logs/HEAD")];
         if let Some(now) = tip.as_ref().filter(|tip| !damaged && is_whole(tip).unwrap_or(true)) {
             let lost = logs.iter().map(|log| self.forget_lost(log, base)).collect::<Result<Vec<_>>>()?;
@@ -157,9 +93,9 @@ impl Workspaces<'_> {
     /// has them. Everything that `base` reaches is assumed to be complete. Returns the newest of these commits.
     fn forget_lost(&self, log: &Path, base: Option<&Oid>) -> Result<Option<Oid>> {
         let Some(content) = files::read_optional(log, LOG_LIMIT)? else { return Ok(None) };
-        let objects = self.repo.objects();
-        let (held, mut lost): (BTreeSet<Oid>, BTreeSet<Oid>) = named_in_log(&content).partition(|oid| objects.holds(oid));
-        lost.extend(objects.broken_tips(&held.into_iter().collect::<Vec<_>>(), base)?);
+        let connectivity = self.repo.connectivity();
+        let (held, mut lost): (BTreeSet<Oid>, BTreeSet<Oid>) = named_in_log(&content).partition(|oid| connectivity.holds(oid));
+        lost.extend(connectivity.broken_tips(&held.into_iter().collect::<Vec<_>>(), base)?);
         let is_there = |oid: &Oid| !lost.contains(oid);
         let lines = content.split_inclusive(|byte| *byte == b'\n');
         let kept = lines.filter(|line| ids(line).is_some_and(|(old, new)| is_there(&old) && is_there(&new)));
@@ -177,7 +113,7 @@ impl Workspaces<'_> {
     /// Makes the index of the workspace at `path` again from its commit, if the index cannot be read or names missing
     /// objects; returns whether it did. The files do not change: changes that were staged are then unstaged.
     pub fn mend_index(&self, path: &Path, trash: &Path) -> Result<bool> {
-        let Some(registration) = self.registration_of(path)? else { return Ok(false) };
+        let Some(registration) = self.repo.registrations().registration_of(path)? else { return Ok(false) };
         let worktree = Worktree::linked(path.to_owned(), registration);
         if worktree.verify().is_err() || self.is_sound(&worktree.index_file()) {
             return Ok(false);
@@ -192,11 +128,14 @@ impl Workspaces<'_> {
     fn is_sound(&self, index: &Path) -> bool {
         let Some(file) = file::read(self.repo, index) else { return false };
         let link = gix::index::entry::Mode::COMMIT;
-        let is_there =
-            |entry: &gix::index::Entry| Oid::from_bytes(entry.id.as_bytes()).is_ok_and(|oid| self.repo.objects().holds(&oid));
-        self.repo.objects().is_partial() || file.entries().iter().filter(|entry| entry.mode != link).all(is_there)
+        let is_there = |entry: &gix::index::Entry| {
+            Oid::from_bytes(entry.id.as_bytes()).is_ok_and(|oid| self.repo.connectivity().holds(&oid))
+        };
+        self.repo.connectivity().is_partial() || file.entries().iter().filter(|entry| entry.mode != link).all(is_there)
     }
+}
 
+impl UnfinishedWork<'_> {
     /// Whether the workspace at `path` has changes or untracked files, or is no worktree any more; `false` where nothing is there.
     pub fn is_workspace_changed(&self, path: &Path) -> Result<bool> {
         let Some(entry) = self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present) else {
@@ -207,13 +146,83 @@ impl Workspaces<'_> {
             self.repo.git_in(&entry.worktree).limited(FILTER_LIMIT).args(["status", "--porcelain", "--untracked-files=normal"]);
         Ok(!status.run_ok()?.stdout.is_empty())
     }
+}
 
+impl Workspaces<'_> {
     /// Moves a workspace's folder and registration to the trash. The branch stays.
     pub fn put_in_trash(&self, path: &Path, trash: &Path) -> Result<()> {
-        let registration = self.registration_of(path)?;
+        let registration = self.repo.registrations().registration_of(path)?;
         move_once(path, &trash.join("folder"))?;
         env::fault_point("git.mend-folder-moved");
         registration.map_or(Ok(()), |from| move_once(&from, &self.repo.common_dir().join("axiom/trash").join(env::fresh_id())))
+    }
+}
+
+impl WorktreeRegistrations<'_> {
+    /// Checks the files that register the workspace at `path`, without git. If `commondir` or `gitdir` was never synced, and
+    /// neither was what is written before it, the workspace was still being made: its folder and registration go to the trash.
+    /// Returns what was done.
+    pub fn mend_registration(&self, path: &Path, branch: &RefName, trash: &Path) -> Result<Option<&'static str>> {
+        let Some(registration) = self.registration_of(path)? else { return Ok(None) };
+        let is_empty = |name: &str| -> Result<bool> {
+            let content = files::read_optional(&registration.join(name), SMALL)?;
+            Ok(content.is_none_or(|content| content.trim_ascii().is_empty()))
+        };
+        let is_named = self
+            .repo
+            .worktree_owners()
+            .own_git_dir_of(path)
+            .is_ok_and(|named| named.is_some_and(|named| is_same_place(&named, &registration)));
+        // The folder names its registration and has an index: its files were written, whatever the registration lost.
+        let is_made = is_named && self.repo.workspace_damage().is_sound(&registration.join("index"));
+        let (is_lost, leads_nowhere) =
+            (is_empty("gitdir")?, !self.is_sound_file(&registration.join("commondir"), RegistrationFile::CommonDir)?);
+        // Without its folder there is nothing that a torn registration could be connected with; git would go on taking its branch for
+        // one that is checked out, at the torn path.
+        let is_torn_alone = path.symlink_metadata().is_err() && is_torn_back(&registration, path)?;
+        if (leads_nowhere || is_lost || is_torn_alone) && !is_made {
+            self.repo.workspaces().put_in_trash(path, trash)?;
+            return Ok(Some("was incomplete when the machine stopped, and was moved to the trash"));
+        }
+        if leads_nowhere {
+            write_common_dir(&registration)?;
+            env::fault_point("git.mend-leads-home");
+        }
+        let torn = leads_nowhere || is_lost || is_torn_pointer(path, &registration)? || is_torn_back(&registration, path)?;
+        if torn && path.symlink_metadata().is_ok() {
+            self.repo.worktree_owners().connect(path, &registration)?;
+            env::fault_point("git.mend-connected");
+        }
+        if !self.is_sound_file(&registration.join("HEAD"), RegistrationFile::Head)? {
+            let head = registration.join("HEAD");
+            files::write_atomic(&head, &symbolic(branch))?;
+            files::set_mode(&head, mode_of(&registration.join("commondir")))?;
+            return Ok(Some("had lost its HEAD, and is on its branch again"));
+        }
+        Ok(torn.then_some("was no longer connected with its repository, and is again"))
+    }
+
+    /// The registration of the workspace at `path`, whether or not git lists it: the one whose `gitdir` names it, or one with an empty
+    /// or torn `gitdir` that the workspace's `.git` names or that has the folder's name.
+    fn registration_of(&self, path: &Path) -> Result<Option<PathBuf>> {
+        let pointer = path.join(".git");
+        let there = files::read_small(&pointer, SMALL)?.content().unwrap_or_default();
+        let named = there.strip_prefix(b"gitdir: ").map(|named| path.join(path_of(trimmed(named))));
+        let mut nameless = None;
+        for entry in files::list(&self.repo.common_dir().join("worktrees"))? {
+            let registration = entry.path();
+            let back = files::read_optional(&registration.join("gitdir"), SMALL)?.unwrap_or_default();
+            let back = trimmed(&back);
+            if !back.is_empty() && path_of(back) == pointer {
+                return Ok(Some(registration));
+            }
+            let is_somebodys = back.ends_with(b"/.git");
+            let is_its_own = named.as_ref() == Some(&registration) || path.file_name() == registration.file_name();
+            if !is_somebodys && is_its_own && (back.is_empty() || is_torn_back(&registration, path)?) {
+                nameless = Some(registration);
+            }
+        }
+        Ok(nameless)
     }
 }
 
@@ -236,190 +245,4 @@ pub(super) fn named_in_log(log: &[u8]) -> impl Iterator<Item = Oid> {
 
 fn mode_of(path: &Path) -> u32 {
     path.metadata().map_or(0o600, |metadata| metadata.permissions().mode() & 0o7777)
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::disallowed_methods)]
-
-    use super::*;
-    use crate::repo::scratch::{ScratchRepository, git_at};
-    use crate::workspace::making::WorkspaceBranch;
-
-    struct Workspace {
-        scratch: ScratchRepository,
-        path: PathBuf,
-        branch: RefName,
-        base: Oid,
-    }
-
-    fn workspace() -> Workspace {
-        let scratch = ScratchRepository::new(&[]);
-        let path = scratch.path().join(".worktrees/ed-001-t1");
-        let base = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
-        let branch = RefName::branch("axiom/t1");
-        let new = WorkspaceBranch::New { name: branch.clone(), base: base.clone() };
-        scratch.repo().workspaces().create_workspace(&path, &new, &scratch.path().join(".worktrees/trash/x")).unwrap();
-        std::fs::write(path.join("work"), b"of the agent\n").unwrap();
-        Workspace { scratch, path, branch, base }
-    }
-
-    impl Workspace {
-        fn git(&self, args: &[&str]) -> String {
-            git_at(&self.path, args)
-        }
-
-        fn trash(&self, name: &str) -> PathBuf {
-            self.scratch.path().join(".worktrees/trash").join(name)
-        }
-
-        fn registration(&self) -> PathBuf {
-            self.scratch.path().join(".git/worktrees/ed-001-t1")
-        }
-    }
-
-    #[test]
-    fn what_says_where_a_workspace_belongs_is_mended_without_git() {
-        let w = workspace();
-        let repo = w.scratch.repo();
-        assert_eq!(repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("0")).unwrap(), None);
-        for rest in ["", "ref: refs/hea", "ref: refs/heads/axiom/t"] {
-            std::fs::write(w.registration().join("HEAD"), rest).unwrap();
-            repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap().unwrap();
-            assert_eq!(w.git(&["symbolic-ref", "HEAD"]), "refs/heads/axiom/t1", "{rest}");
-        }
-        for file in ["gitdir", "commondir"] {
-            let w = workspace();
-            std::fs::write(w.registration().join(file), b"").unwrap();
-            std::fs::write(w.path.join(".git"), b"").unwrap();
-            w.scratch.repo().workspaces().mend_registration(&w.path, &w.branch, &w.trash("2")).unwrap().unwrap();
-            assert!(!w.path.exists() && !w.registration().exists());
-            assert_eq!(std::fs::read(w.trash("2/folder/work")).unwrap(), b"of the agent\n");
-            assert_eq!(w.scratch.repo().worktrees().list().unwrap().len(), 1);
-        }
-    }
-
-    #[test]
-    fn a_torn_registration_without_its_folder_keeps_no_branch() {
-        let w = workspace();
-        let gitdir = w.registration().join("gitdir");
-        let whole = std::fs::read(&gitdir).unwrap();
-        std::fs::write(&gitdir, &whole[..whole.len() / 2]).unwrap();
-        std::fs::remove_dir_all(&w.path).unwrap();
-        let done = w.scratch.repo().workspaces().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap();
-        assert_eq!(done, Some("was incomplete when the machine stopped, and was moved to the trash"));
-        assert!(!w.registration().exists());
-        w.scratch.git(&["worktree", "add", "-q", w.path.to_str().unwrap(), "axiom/t1"]);
-    }
-
-    #[test]
-    fn a_registration_that_leads_nowhere_is_mended_where_the_workspace_was_made() {
-        for (file, rest) in [("commondir", Some("../")), ("commondir", Some("")), ("gitdir", Some("")), ("gitdir", None)] {
-            let w = workspace();
-            let broken = w.registration().join(file);
-            std::fs::remove_file(&broken).unwrap();
-            rest.iter().for_each(|rest| std::fs::write(&broken, rest).unwrap());
-            let repo = w.scratch.repo();
-            repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap().unwrap();
-            assert_eq!(w.git(&["status", "--porcelain"]), "?? work", "{file} {rest:?}");
-            assert_eq!(repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("2")).unwrap(), None);
-        }
-    }
-
-    #[test]
-    fn what_git_does_not_list_goes_aside_as_a_whole() {
-        let w = workspace();
-        std::fs::remove_file(w.registration().join("gitdir")).unwrap();
-        let repair = w.scratch.repo().workspaces().repair_workspace(&w.path, &w.trash("1")).unwrap();
-        assert_eq!(repair, crate::WorktreeRepair::PutAside);
-        assert!(!w.path.exists() && !w.registration().exists() && w.trash("1/folder/work").exists());
-    }
-
-    #[test]
-    fn a_commit_that_only_a_log_names_is_lost_and_said() {
-        let w = workspace();
-        w.git(&["add", "-A"]);
-        w.git(&["commit", "-qm", "lost"]);
-        let lost = Oid::new(w.git(&["rev-parse", "HEAD"])).unwrap();
-        std::fs::write(w.scratch.path().join(".git/refs/heads/axiom/t1"), format!("{}\n", w.base)).unwrap();
-        std::fs::remove_file(w.scratch.path().join(".git/objects").join(&lost.as_str()[..2]).join(&lost.as_str()[2..])).unwrap();
-        let repo = w.scratch.repo();
-        let mend = || repo.workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap();
-        assert_eq!(mend(), Some(MendedBranch { lost: Some(lost), now: w.base.clone() }));
-        assert_eq!(mend(), None);
-        w.git(&["fsck", "--no-dangling"]);
-    }
-
-    #[test]
-    fn a_commit_without_its_tree_that_only_logs_and_hints_name_is_put_apart() {
-        let w = workspace();
-        w.git(&["add", "-A"]);
-        w.git(&["commit", "-qm", "lost"]);
-        w.git(&["reset", "-q", "HEAD"]);
-        let [lost, tree] = ["HEAD", "HEAD^{tree}"].map(|name| Oid::new(w.git(&["rev-parse", name])).unwrap());
-        assert_eq!(std::fs::read_to_string(w.registration().join("ORIG_HEAD")).unwrap().trim(), lost.as_str());
-        w.git(&["read-tree", w.base.as_str()]);
-        std::fs::write(w.scratch.path().join(".git/refs/heads/axiom/t1"), format!("{}\n", w.base)).unwrap();
-        let object = |oid: &Oid| w.scratch.path().join(".git/objects").join(&oid.as_str()[..2]).join(&oid.as_str()[2..]);
-        std::fs::remove_file(object(&tree)).unwrap();
-        files::set_modified(&object(&lost), std::time::SystemTime::UNIX_EPOCH).unwrap();
-        let repo = w.scratch.repo();
-        let broken = repo.durability().broken_objects(&[]).unwrap();
-        assert_eq!(broken, std::slice::from_ref(&lost));
-        repo.durability().put_broken_apart(&broken).unwrap();
-        assert!(object(&lost).exists(), "the log names it");
-        let mended = repo.workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap();
-        assert_eq!(mended, Some(MendedBranch { lost: Some(lost), now: w.base.clone() }));
-        repo.durability().put_broken_apart(&broken).unwrap();
-        w.git(&["fsck", "--no-dangling"]);
-    }
-
-    #[test]
-    fn a_branch_without_content_or_commit_goes_back_to_the_newest_whole_one() {
-        for with_log in [true, false] {
-            let w = workspace();
-            w.git(&["add", "-A"]);
-            w.git(&["commit", "-qm", "whole"]);
-            let whole = Oid::new(w.git(&["rev-parse", "HEAD"])).unwrap();
-            std::fs::write(w.path.join("work"), b"more\n").unwrap();
-            w.git(&["commit", "-qam", "lost"]);
-            let blob = w.git(&["rev-parse", "HEAD:work"]);
-            let object = w.scratch.path().join(".git/objects").join(&blob[..2]).join(&blob[2..]);
-            std::fs::remove_file(object).unwrap();
-            let repo = w.scratch.repo();
-            if !with_log {
-                // Both at once: an empty ref, and no reflog.
-                std::fs::write(w.scratch.path().join(".git/refs/heads/axiom/t1"), b"").unwrap();
-                std::fs::remove_file(w.scratch.path().join(".git/logs/refs/heads/axiom/t1")).unwrap();
-                std::fs::remove_file(w.registration().join("logs/HEAD")).unwrap();
-            }
-            let mended = repo.workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap().unwrap();
-            assert_eq!(mended.now, if with_log { whole } else { w.base.clone() });
-            assert_eq!(mended.lost.is_some(), with_log);
-            // The index names the lost object too.
-            assert!(repo.workspaces().mend_index(&w.path, &w.trash("1")).unwrap());
-            assert!(!repo.workspaces().mend_index(&w.path, &w.trash("1")).unwrap());
-            assert_eq!(std::fs::read(w.path.join("work")).unwrap(), b"more\n");
-            let status = w.git(&["status", "--porcelain"]);
-            assert_eq!(status, if with_log { " M work" } else { "?? work" });
-            let again = w.scratch.repo().workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("2")).unwrap();
-            assert_eq!(again, None);
-            // The missing blob is written again from the file; then nothing is wrong.
-            w.git(&["hash-object", "-w", "work"]);
-            w.scratch.git(&["fsck", "--no-dangling"]);
-        }
-    }
-
-    #[test]
-    fn an_index_without_content_is_made_again() {
-        let w = workspace();
-        std::fs::write(w.registration().join("index"), b"").unwrap();
-        let repo = w.scratch.repo();
-        assert!(repo.workspaces().mend_index(&w.path, &w.trash("1")).unwrap());
-        assert_eq!(w.git(&["status", "--porcelain"]), "?? work");
-        assert!(repo.workspaces().is_workspace_changed(&w.path).unwrap());
-        repo.workspaces().put_in_trash(&w.path, &w.trash("2")).unwrap();
-        assert!(!repo.workspaces().is_workspace_changed(&w.path).unwrap() && w.trash("2/folder/work").exists());
-        assert_eq!(repo.worktrees().list().unwrap().len(), 1);
-    }
 }

@@ -5,6 +5,7 @@
 //! Begin reading with `worktrees`.
 
 pub(super) mod begun_merge;
+pub(super) mod damaged_worktree;
 pub(super) mod filtered_index;
 mod git_crypt;
 pub(super) mod git_damage;
@@ -15,5 +16,6 @@ pub(super) mod making;
 pub(super) mod mend;
 pub(super) mod registration;
 pub(super) mod registration_mend;
+pub(super) mod secret_names;
 mod switching;
 pub(super) mod worktrees;

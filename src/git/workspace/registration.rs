@@ -12,11 +12,13 @@ use axiom_base::files;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::recovery::torn::{is_torn, is_torn_of};
 
+use super::damaged_worktree::DamagedWorktree;
 use super::worktrees::HALF_MADE;
+use crate::base::formats::RefFormat;
 use crate::base::readable::is_caused_by_gap;
-use crate::repo::handles::Workspaces;
+use crate::repo::handles::WorktreeRegistrations;
 use crate::repo::ownership::{folder_of, is_same_place, named_by};
-use crate::repo::repository::{RefFormat, path_of};
+use crate::repo::repository::path_of;
 use crate::repo::worktrees::{FEW_WORKTREES, POINTER_LIMIT};
 use axiom_base::own_process::threads;
 
@@ -44,17 +46,6 @@ pub(crate) enum RegistrationFile {
     Branch,
     /// The index.
     Index,
-}
-
-/// A linked worktree whose files git cannot read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DamagedWorktree {
-    pub(crate) registration: PathBuf,
-    pub(crate) folder: Option<PathBuf>,
-    pub(crate) parts: Vec<RegistrationFile>,
-    pub(crate) half_made: bool,
-    /// Why its files could not even be looked at.
-    pub(crate) unread: Option<String>,
 }
 
 impl RegistrationFile {
@@ -126,65 +117,7 @@ fn branch_of(head: &[u8]) -> Option<RefName> {
     name.map(RefName::of_git).filter(|name| !name.as_str().contains(".."))
 }
 
-impl DamagedWorktree {
-    /// The folder of the worktree; its registration if the folder is not known.
-    pub fn place(&self) -> &Path {
-        self.folder.as_deref().unwrap_or(&self.registration)
-    }
-
-    /// The folder, if it is known.
-    pub fn folder(&self) -> Option<&Path> {
-        self.folder.as_deref()
-    }
-
-    /// Whether this is the worktree's git directory.
-    pub fn is_at(&self, git_dir: &Path) -> bool {
-        git_dir == self.registration
-    }
-
-    /// Whether nothing but its index is damaged: its files can still be captured.
-    pub fn lacks_only_its_index(&self) -> bool {
-        self.unread.is_none() && !self.half_made && self.parts == [RegistrationFile::Index]
-    }
-
-    /// What is wrong, for error messages.
-    pub fn why(&self) -> String {
-        if let Some(unread) = &self.unread {
-            return unread.clone();
-        }
-        let names: Vec<&str> = self.parts.iter().map(|part| part.name()).collect();
-        let (names, verb) = (names.join(" and "), if names.len() == 1 { "is" } else { "are" });
-        match self.parts[..] {
-            [RegistrationFile::Pointer] => format!("its .git is empty or torn, and belongs to '{}'", self.registration.display()),
-            [RegistrationFile::Branch] => "the branch that it is on has no content".to_owned(),
-            [RegistrationFile::Branch, RegistrationFile::Index] => {
-                "the branch that it is on has no content, nor has its index".to_owned()
-            }
-            _ => format!("{names} in '{}' {verb} empty, torn or gone", self.registration.display()),
-        }
-    }
-
-    /// The git commands with which the user can mend it.
-    pub fn by_hand(&self) -> String {
-        let registration = self.registration.display();
-        if self.unread.is_some() {
-            return format!("ls -ld '{}' '{registration}'    shows whose it is: make it readable", self.place().display());
-        }
-        if self.half_made {
-            return "git worktree list; git worktree remove -f -f PATH    removes what was never finished".to_owned();
-        }
-        if self.parts.contains(&RegistrationFile::Branch) {
-            return "git fsck --lost-found    lists commits; git branch -f NAME COMMIT    sets a branch".to_owned();
-        }
-        match (&self.folder, self.parts.contains(&RegistrationFile::Head)) {
-            (None, _) => "git worktree repair PATH    with the path of its folder".to_owned(),
-            (Some(_), true) => format!("echo 'ref: refs/heads/BRANCH' > '{registration}/HEAD'    with the branch it was on"),
-            (Some(folder), false) => format!("git worktree repair '{}'", folder.display()),
-        }
-    }
-}
-
-impl Workspaces<'_> {
+impl WorktreeRegistrations<'_> {
     /// The linked worktrees whose files git cannot read. A worktree whose folder is missing does not count, unless it stops
     /// git everywhere.
     pub fn damaged_worktrees(&self) -> Result<Vec<DamagedWorktree>> {
@@ -291,8 +224,13 @@ impl Workspaces<'_> {
     /// The folder whose `.git` names this registration, searched next to the known worktrees.
     fn folder_that_names(&self, registration: &Path) -> Result<Option<PathBuf>> {
         let main = self.repo.worktrees().main_worktree().ok().map(|main| main.path().to_owned());
-        let known =
-            self.repo.worktrees().linked()?.into_iter().filter(|(git_dir, _)| git_dir != registration).map(|(_, folder)| folder);
+        let known = self
+            .repo
+            .worktree_owners()
+            .linked()?
+            .into_iter()
+            .filter(|(git_dir, _)| git_dir != registration)
+            .map(|(_, folder)| folder);
         let mut places: Vec<PathBuf> = main.iter().map(|main| main.join(".worktrees")).collect();
         places.extend(main.into_iter().chain(known).filter_map(|folder| folder.parent().map(Path::to_owned)));
         // What is left of a torn path leads to the folder above, or to one beside.
@@ -363,13 +301,13 @@ mod tests {
         let repo = scratch.repo();
         scratch.git(&["worktree", "add", "-q", "../w", "-b", "agents/two"]);
         let registration = scratch.path().join(".git/worktrees/w");
-        let damage = || repo.workspaces().damage_of(&registration).unwrap();
+        let damage = || repo.registrations().damage_of(&registration).unwrap();
         let whole = std::fs::read(registration.join("HEAD")).unwrap();
         for rest in 4..whole.len() - 1 {
             std::fs::write(registration.join("HEAD"), &whole[..rest]).unwrap();
             let damage = damage().unwrap_or_else(|| panic!("{rest}"));
             assert_eq!(damage.parts, [RegistrationFile::Head], "{rest}");
-            repo.workspaces().mend_worktree(&damage, &scratch.path().join(format!(".git/axiom/trash/{rest}"))).unwrap();
+            repo.registrations().mend_worktree(&damage, &scratch.path().join(format!(".git/axiom/trash/{rest}"))).unwrap();
         }
         // Whoever writes it by hand leaves the line end out.
         for sound in [&whole[..whole.len() - 1], b"ref: refs/heads/new\n"] {

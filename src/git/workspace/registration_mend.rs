@@ -8,10 +8,11 @@ use axiom_base::error::{Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::names::{Oid, RefName, spelled};
 
+use super::damaged_worktree::DamagedWorktree;
 use super::mend::{MendedBranch, symbolic};
-use super::registration::{COMMON_DIR, DamagedWorktree, RegistrationFile};
+use super::registration::{COMMON_DIR, RegistrationFile};
 use super::worktrees::move_once;
-use crate::repo::handles::Workspaces;
+use crate::repo::handles::WorktreeRegistrations;
 
 /// The largest reflog of a HEAD that is read.
 const LOG_LIMIT: u64 = 64 * 1024 * 1024;
@@ -23,8 +24,8 @@ enum ReflogHead {
     Commit(Oid),
 }
 
-impl Workspaces<'_> {
-    /// Whether [`Workspaces::mend_worktree`] can mend all of the damage.
+impl WorktreeRegistrations<'_> {
+    /// Whether [`WorktreeRegistrations::mend_worktree`] can mend all of the damage.
     pub fn can_mend_worktree(&self, damaged: &DamagedWorktree) -> Result<bool> {
         let has_log = || Ok::<_, Error>(self.was_at(&damaged.registration)?.is_some());
         let needs_log = damaged.parts.contains(&RegistrationFile::Head) || damaged.parts.contains(&RegistrationFile::Branch);
@@ -55,7 +56,7 @@ impl Workspaces<'_> {
             if parts.contains(&RegistrationFile::GitDir) {
                 put_aside(RegistrationFile::GitDir)?;
             }
-            self.repo.worktrees().connect(folder, registration)?;
+            self.repo.worktree_owners().connect(folder, registration)?;
             done.push("folder and repository refer to each other again".to_owned());
         }
         if parts.contains(&RegistrationFile::Head)
@@ -76,7 +77,7 @@ impl Workspaces<'_> {
         // The damage above may have hidden more damage.
         if let (Some(folder), Some(branch)) = (folder, self.branch_in(registration)?)
             && self.is_blank_ref(&branch)?
-            && let Some(MendedBranch { now, .. }) = self.mend_branch(folder, &branch, None, trash)?
+            && let Some(MendedBranch { now, .. }) = self.repo.workspace_damage().mend_branch(folder, &branch, None, trash)?
         {
             done.push(format!("{} is at {} again, the newest commit of its log", branch.short(), now.short()));
         }
@@ -84,7 +85,7 @@ impl Workspaces<'_> {
         if let Some(folder) = folder
             && files::metadata(&index)?.is_some()
             && !self.is_sound_file(&index, RegistrationFile::Index)?
-            && self.mend_index(folder, trash)?
+            && self.repo.workspace_damage().mend_index(folder, trash)?
         {
             done.push("its index was rebuilt from its commit: nothing is staged in it".to_owned());
         }
@@ -112,7 +113,7 @@ impl Workspaces<'_> {
         let log = files::read_optional(&registration.join("logs/HEAD"), LOG_LIMIT)?.unwrap_or_default();
         let log = spelled(&log);
         let Some((last, switched_to)) = last_of(&log) else { return Ok(None) };
-        if !self.repo.objects().holds(&last) {
+        if !self.repo.connectivity().holds(&last) {
             return Ok(None);
         }
         let name = registration.file_name().map(|name| spelled(name.as_bytes()).into_owned());

@@ -13,7 +13,7 @@ use crate::repo::handles::Workspaces;
 use crate::repo::ownership::WorktreeOwner;
 use crate::repo::program::joined;
 use crate::repo::worktrees::{Worktree, WorktreeEntry};
-use axiom_model::journal::journaled::HeadState;
+use axiom_model::journal::journaled_changes::HeadState;
 
 /// The lock reason that git writes while it makes a worktree: a killed `worktree add` leaves it.
 pub(crate) const HALF_MADE: &str = "initializing";
@@ -76,7 +76,7 @@ impl Workspaces<'_> {
     pub fn put_aside(&self, aside: &TrashedWorkspace) -> Result<()> {
         let workspace = Worktree::linked(aside.path.clone(), aside.git_dir.clone());
         // A workspace that git cannot read is moved without detaching HEAD.
-        let works = || Ok::<_, Error>(self.damage_of(&aside.git_dir)?.is_none());
+        let works = || Ok::<_, Error>(self.repo.registrations().damage_of(&aside.git_dir)?.is_none());
         if aside.git_dir.is_dir() && workspace.verify().is_ok() && works()? {
             let now = self.repo.refs().head(&workspace)?;
             if let (Head::Branch { .. }, Some(commit)) = (&now, now.commit()) {
@@ -85,7 +85,7 @@ impl Workspaces<'_> {
         }
         env::fault_point("git.aside-detached");
         // A folder whose `.git` names another repository belongs to that one and is not moved, even if it is recorded here.
-        if !matches!(self.repo.worktrees().whose(&aside.path)?, WorktreeOwner::Others(_)) {
+        if !matches!(self.repo.worktree_owners().whose(&aside.path)?, WorktreeOwner::Others(_)) {
             move_once(&aside.path, &aside.moved_to)?;
         }
         env::fault_point("git.aside-moved");
@@ -107,7 +107,7 @@ impl Workspaces<'_> {
         let workspace = Worktree::linked(aside.path.clone(), aside.git_dir.clone());
         // The repository may have been moved or copied since then: folder and registration name each other's old paths.
         if workspace.verify().is_err() && aside.path.is_dir() && aside.git_dir.is_dir() {
-            self.repo.worktrees().connect(&aside.path, &aside.git_dir)?;
+            self.repo.worktree_owners().connect(&aside.path, &aside.git_dir)?;
         }
         workspace.verify()?;
         if let Some(branch) = aside.head.branch() {
@@ -143,7 +143,7 @@ impl Workspaces<'_> {
     /// registration are connected again. If it is half-made, or one of the two is missing, the folder is moved to `trash` (a
     /// fresh path next to the workspaces), and the registration to the repository's trash.
     pub fn repair_workspace(&self, path: &Path, trash: &Path) -> Result<WorktreeRepair> {
-        self.repo.worktrees().not_others(path)?;
+        self.repo.worktree_owners().not_others(path)?;
         let folder = path.symlink_metadata().is_ok();
         let registered = self.repo.worktrees().worktree_at(path)?.filter(|entry| !entry.worktree.is_main());
         let Some(entry) = registered else {
@@ -151,7 +151,7 @@ impl Workspaces<'_> {
                 return Ok(WorktreeRepair::Nothing);
             }
             // git does not list one whose `gitdir` is lost.
-            self.put_in_trash(path, trash)?;
+            self.repo.workspaces().put_in_trash(path, trash)?;
             return Ok(WorktreeRepair::PutAside);
         };
         let half_made = entry.is_half_made();
@@ -165,7 +165,7 @@ impl Workspaces<'_> {
                 // A repository that the user made there, or a damaged `.git` file: it is kept in the trash.
                 move_once(&place, &trash.join("dot-git"))?;
             }
-            self.repo.worktrees().connect(path, entry.worktree.git_dir())?;
+            self.repo.worktree_owners().connect(path, entry.worktree.git_dir())?;
             return Ok(WorktreeRepair::Reconnected);
         }
         if folder {

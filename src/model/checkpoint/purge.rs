@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::record::CheckpointRecord;
 use super::word_finder::{PREFIX, WordFinder};
+use crate::base::ids::{CheckpointName, TaskId};
 use crate::base::names::{Oid, RepoPath};
 
 /// The shortest text that is masked: shorter ones are in too many texts that have nothing to do with it.
@@ -26,6 +28,26 @@ pub struct PurgeLeftover {
     pub path: RepoPath,
     /// The contents.
     pub contents: BTreeSet<Oid>,
+}
+
+/// What a human took out of all that was saved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PurgeRecord {
+    /// What, as it was named: a path or the id of a content.
+    pub what: String,
+    /// The checkpoints that had it, as they are without it.
+    pub made_anew: Vec<CheckpointRecord>,
+    /// The checkpoints that went with it.
+    pub gone: Vec<CheckpointName>,
+    /// The captures of deleted checkpoints that can no longer be brought back.
+    pub forgotten: Vec<Oid>,
+    /// The tasks whose text or verify steps were masked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub masked: Vec<TaskId>,
+    /// Where a path was named: its contents that could not be deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<PurgeLeftover>,
 }
 
 /// What is taken out of captures.

@@ -5,17 +5,19 @@ use jiff::Timestamp;
 use super::facts::{HookCompletion, HookFacts};
 use crate::base::ids::{AgentId, TaskId};
 use crate::base::text::ValueChange;
+use crate::journal::journaled::OperationEnd;
 use crate::journal::journaled::OperationKind;
 use crate::planning::gates::gates_of;
 use crate::planning::step::PlanStep;
 use crate::state::current_state::State;
-use crate::state::event::{Event, OperationEnd};
+use crate::state::event::Event;
 use crate::work::agent::IterationStage;
 use crate::work::gates::gate::Gate;
 use crate::work::hooks::hook_event::HookEvent;
 use crate::work::iteration::IterationOutcome;
 use crate::work::sessions::session::SessionState;
-use crate::work::signals::signal::{AgentSignal, LearningScope};
+use crate::work::signals::learning_scope::LearningScope;
+use crate::work::signals::signal::AgentSignal;
 use crate::work::tasks::learnings::LearningId;
 use crate::work::tasks::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use axiom_base::error::Code;
@@ -81,7 +83,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<HookFa
         | Event::GateClosed { .. }
         | Event::CheckpointIntended { .. }
         | Event::CheckpointAbandoned { .. }
-        | Event::Purged { .. }
+        | Event::Purged(_)
         | Event::CheckpointsDeleted { .. }
         | Event::OperationBegan { .. }
         | Event::OperationReversed { .. }

@@ -13,7 +13,7 @@ use crate::base::text::ValueChange;
 use crate::checkpoint::branch_config::{BranchConfigChange, ConfigValue};
 use crate::checkpoint::known_scope::KnownPathsCount;
 use crate::checkpoint::local_refs::StashEntry;
-use crate::journal::journaled::StashChange;
+use crate::journal::journaled_changes::StashChange;
 use crate::work::tasks::task::{TaskChangeSet, TaskFieldChange};
 
 /// How a file changes.

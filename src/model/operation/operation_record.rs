@@ -17,10 +17,10 @@ use crate::base::ids::{CheckpointName, OperationId, TaskId};
 use crate::base::ref_change::RefChange;
 use crate::base::text::ValueChange;
 use crate::checkpoint::branch_config::BranchConfigChange;
-use crate::journal::journaled::{
+use crate::journal::journaled_changes::{
     BranchAdvance, GateChange, StashChange, SubmoduleChange, TrashChange, WorkspaceChange, WorktreeChange,
 };
-use crate::state::event::{EventAuthor, EventEnvelope};
+use crate::state::event_envelope::{EventAuthor, EventEnvelope};
 use crate::work::sessions::session::SessionMode;
 use crate::work::tasks::task::{MergedTaskWork, TaskChangeSet, TaskStatus};
 pub use operation_fold::OperationFold;

@@ -10,7 +10,7 @@ use crate::base::own_names::BRANCHES;
 use crate::base::ref_change::{ChangeDirection, RefChange};
 use crate::base::text::ValueChange;
 use crate::checkpoint::document::{CheckpointDocument, WorkspaceState};
-use crate::journal::journaled::GateChange;
+use crate::journal::journaled_changes::GateChange;
 use crate::state::current_state::State;
 use crate::work::agent::Workspace;
 use crate::work::gates::gate::{AfterHalt, Gate, TaskHoldReason};

@@ -63,7 +63,7 @@ fn touched(event: &Event) -> TouchedTasks<'_> {
         | Event::CheckpointIntended { .. }
         | Event::CheckpointCreated { .. }
         | Event::CheckpointAbandoned { .. }
-        | Event::Purged { .. }
+        | Event::Purged(_)
         | Event::CheckpointsDeleted { .. }
         | Event::OperationBegan { .. }
         | Event::OperationReversed { .. }

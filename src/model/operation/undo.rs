@@ -8,7 +8,7 @@ use crate::base::names::RefName;
 use crate::base::text::ValueChange;
 use crate::journal::journaled::inverse_edits;
 use crate::state::current_state::State;
-use crate::state::event::EventAuthor;
+use crate::state::event_envelope::EventAuthor;
 use crate::state::settle::edit_fits;
 use crate::work::sessions::session::SessionMode;
 use crate::work::tasks::task::{MergedTaskWork, TaskChangeSet, TaskFieldChange, TaskStatus};

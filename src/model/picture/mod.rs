@@ -14,8 +14,10 @@ use serde::Serialize;
 use crate::base::ids::{AgentId, OperationId, TaskId};
 use crate::base::ref_change::ChangeDirection;
 use crate::checkpoint::record::CheckpointRecord;
+use crate::journal::journaled::OperationEnd;
 use crate::journal::journaled::OperationKind;
-use crate::state::event::{Event, EventEnvelope, OperationEnd};
+use crate::state::event::Event;
+use crate::state::event_envelope::EventEnvelope;
 use crate::verbs;
 use crate::work::sessions::session::SessionState;
 
@@ -256,8 +258,7 @@ impl PictureFold {
             Event::CheckpointIntended { .. } | Event::CheckpointAbandoned { .. } | Event::CheckpointsDeleted { .. } => {}
             Event::StateAdopted { .. } | Event::RepositoryPlaced { .. } | Event::WorkspaceCaptured { .. } => {}
             Event::ConfigBackupRestored { .. } => {}
-            Event::LearningEdited { .. } | Event::LearningForgotten { .. } | Event::LogRepaired { .. } | Event::Purged { .. } => {
-            }
+            Event::LearningEdited { .. } | Event::LearningForgotten { .. } | Event::LogRepaired { .. } | Event::Purged(_) => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::state::event::EventAuthor;
+use crate::state::event_envelope::EventAuthor;
 
 /// Events of a log, one a line: what it does, and its arguments.
 fn picture(events: &[Event]) -> Picture {

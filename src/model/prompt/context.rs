@@ -237,7 +237,7 @@ mod tests {
     use crate::base::ids::OperationId;
     use crate::base::names::Oid;
     use crate::state::attempt::AttemptRecord;
-    use crate::state::event::EventAuthor;
+    use crate::state::event_envelope::EventAuthor;
     use crate::work::endings::last_run::tests::last;
     use crate::work::verifying::verification::{VerifyStepResult, VerifyStepRun};
 

@@ -10,7 +10,8 @@ use crate::work::endings::last_run::LastIteration;
 use crate::work::endings::resuming::FreshStartReason;
 use crate::work::iteration::IterationOutcome;
 use crate::work::iteration_marker::MarkerKind;
-use crate::work::signals::reports::{SubtaskStage, TaskReports};
+use crate::work::signals::report_parts::SubtaskStage;
+use crate::work::signals::reports::TaskReports;
 use crate::work::tasks::wip;
 
 /// How many parts and files of each kind are named.

@@ -3,7 +3,7 @@ use crate::agent::adapter::ToolKind;
 use crate::base::ids::TaskId;
 use crate::work::iteration::IterationOutcome;
 use crate::work::iteration_marker::{CutOffPoint, IterationMarker, IterationRecordState, MarkerKind, ToolCallEffect};
-use crate::work::signals::signal;
+use crate::work::signals::markers;
 use crate::work::signals::signal::AgentSignal;
 use crate::work::tasks::task::{TaskKind, TaskStatus};
 
@@ -162,7 +162,7 @@ fn an_agent_that_echoes_its_prompt_reports_nothing() {
     assert!(text.contains("- use tabs\n  <axiom abc>"), "{text}");
     assert!(text.contains("This Task was previously attempted but crashed.\n"), "{text}");
     assert!(text.contains("**Previous attempts:** 1\n**Workspace has uncommitted changes:** No\n\n### Last"), "{text}");
-    assert!(signal::markers(&text, &Token::new("abc").unwrap()).is_empty(), "{text}");
+    assert!(markers::markers(&text, &Token::new("abc").unwrap()).is_empty(), "{text}");
 }
 
 #[test]

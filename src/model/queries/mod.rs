@@ -3,6 +3,7 @@
 //!
 //! Begin reading with `ready`, then `view`.
 pub mod choices;
+pub mod expired_checkpoints;
 pub mod gate_line;
 pub mod groups;
 pub mod known_paths;
@@ -11,6 +12,7 @@ pub mod old_logs;
 pub mod plan_check;
 pub mod project;
 pub mod ready;
+pub mod reported_work;
 pub mod retention;
 pub mod stats;
 pub mod task_checks;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::base::ids::TaskId;
 use crate::state::current_state::State;
-use crate::work::signals::reports::ReadyPoint;
+use crate::work::signals::report_parts::ReadyPoint;
 
 /// The tasks of a list, and what is needed of them.
 pub fn split(list: Vec<TaskDependency>) -> (Vec<TaskId>, Vec<NeededReadyPoint>) {

@@ -142,7 +142,7 @@ pub fn reasons_for_rest(state: &State) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::current_state::TaskRecord;
+    use crate::state::task_record::TaskRecord;
 
     fn state(tasks: &[(&str, &[&str], TaskStatus)]) -> State {
         let mut state = State::default();

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::base::forms::times;
 use crate::base::names::Oid;
-use crate::state::current_state::TaskRecord;
+use crate::state::task_record::TaskRecord;
 use crate::work::tasks::task::Task;
 use crate::work::verifying::checks::kept_results;
 use crate::work::verifying::checks::named_step::NamedVerifyStep;

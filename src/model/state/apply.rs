@@ -3,6 +3,8 @@
 //! Pure, and all or nothing: an event that does not fit is refused and changes nothing. Appending validates with it, and
 //! replay calls the same function, so the log cannot hold an event that the state would refuse.
 
+mod decided;
+mod iterations;
 mod learnings;
 mod operations;
 mod placed;
@@ -13,11 +15,12 @@ mod tasks;
 mod work;
 
 use super::current_state::State;
-use super::event::{Event, EventEnvelope};
+use super::event::Event;
+use super::event_envelope::EventEnvelope;
 use crate::base::ids::{AgentId, Token};
 use crate::planning::gates;
 use crate::state::settle::OperationSettlement;
-use crate::work::signals::reports::TaskCaptureRecord;
+use crate::work::signals::report_parts::TaskCaptureRecord;
 use crate::work::signals::signal::AgentSignal;
 use crate::work::tasks::task::TaskStatus;
 use axiom_base::error::{Code, Error, Result};
@@ -103,9 +106,9 @@ impl State {
             Event::CheckpointIntended { name } => self.intend_checkpoint(name)?,
             Event::CheckpointCreated { checkpoint } => self.create_checkpoint(checkpoint, at)?,
             Event::CheckpointAbandoned { .. } => self.record.checkpoint_intent = None,
-            Event::Purged { what: _, made_anew, gone, forgotten, masked, left } => {
-                self.purge(made_anew, gone, forgotten)?;
-                self.after_purge(masked, left.as_ref(), at);
+            Event::Purged(purge) => {
+                self.purge(&purge.made_anew, &purge.gone, &purge.forgotten)?;
+                self.after_purge(&purge.masked, purge.left.as_ref(), at);
             }
             Event::CheckpointsDeleted { names } => self.delete_checkpoints(names)?,
             Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 
 use super::current_state::State;
 use super::current_state::tests::{applied, applied_by, id, opened, with_progress};
-use super::event::{Event, EventAuthor};
+use super::event::Event;
+use super::event_envelope::EventAuthor;
 use crate::base::ids::{AgentId, Token};
 use crate::base::names::Oid;
 use crate::base::text::ValueChange;
@@ -131,7 +132,7 @@ fn numbers_of_iterations_go_on_after_a_cut_and_begin_at_1_in_a_new_attempt() {
             let mut state = state.clone();
             let at = Timestamp::UNIX_EPOCH;
             let txn = crate::base::ids::OperationId::new("x").unwrap();
-            let envelope = super::event::EventEnvelope {
+            let envelope = super::event_envelope::EventEnvelope {
                 seq: state.seq + 1,
                 at,
                 txn,

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use super::attempt;
 use super::attempt::AttemptRecord;
 use super::current_state::State;
-use super::event::{Event, EventAuthor, EventEnvelope};
+use super::event::Event;
+use super::event_envelope::{EventAuthor, EventEnvelope};
 use crate::base::ids::{AgentId, OperationId, TaskId};
 use crate::work::tasks::branch_names::task_of;
 use crate::work::tasks::task::TaskFieldChange;
@@ -131,7 +132,7 @@ impl AuditTrail {
             | Event::CheckpointIntended { .. }
             | Event::CheckpointCreated { .. }
             | Event::CheckpointAbandoned { .. }
-            | Event::Purged { .. }
+            | Event::Purged(_)
             | Event::CheckpointsDeleted { .. }
             | Event::OperationBegan { .. }
             | Event::OperationReversed { .. }

@@ -4,20 +4,19 @@
 //! Changes that must happen together are one event. An event does not repeat fields of its envelope. Large and rare contents
 //! are boxed, because a replay moves each event several times.
 
-use std::fmt;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::current_state::State;
 use super::repository_location::RepositoryRelocation;
-use crate::base::ids::{AgentId, CheckpointName, GateId, OperationId, RequestId, SessionId, TaskId, Token};
+use crate::base::ids::{AgentId, CheckpointName, GateId, RequestId, TaskId, Token};
 use crate::base::names::{Oid, RefName};
 use crate::base::ref_change::RefChange;
 use crate::base::text::ValueChange;
-use crate::checkpoint::purge::PurgeLeftover;
+use crate::checkpoint::purge::PurgeRecord;
 use crate::checkpoint::record::CheckpointRecord;
-use crate::journal::journaled::{JournaledOperation, TrashChange};
+use crate::journal::journaled::{JournaledOperation, OperationEnd};
+use crate::journal::journaled_changes::TrashChange;
 use crate::planning::step::PlanStep;
 use crate::recovery::decide::CrashDecision;
 use crate::work::agent::Workspace;
@@ -28,67 +27,11 @@ use crate::work::hooks::hook_run::HookRun;
 use crate::work::iteration::IterationReport;
 use crate::work::restorable::restorable_changes::RestorableChanges;
 use crate::work::sessions::session::{Session, SessionMode, SessionState, SupervisorRequest};
-use crate::work::signals::reports::ChangedLineCounts;
+use crate::work::signals::report_parts::ChangedLineCounts;
 use crate::work::signals::signal::AgentSignal;
 use crate::work::tasks::learnings::LearningId;
 use crate::work::tasks::task::{Task, TaskChangeSet, TaskStatus};
 use crate::work::verifying::verification::{MergeVerification, ProgramUsage, VerifyStepResult};
-
-/// An event with its place, time, transaction and author.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EventEnvelope {
-    /// Its number, from 1. Only an adopted state may leave a gap.
-    pub seq: u64,
-    /// When it was appended.
-    pub at: Timestamp,
-    /// The transaction it belongs to.
-    pub txn: OperationId,
-    /// Who did it.
-    pub by: EventAuthor,
-    /// What happened.
-    pub event: Event,
-}
-
-impl EventEnvelope {
-    /// When it happened, for whoever shows it: what happened while nobody was there to record it is older than its place in the log.
-    pub fn happened_at(&self) -> Timestamp {
-        let known = if let Event::Signalled { said_at, .. } = &self.event {
-            *said_at
-        } else if let Event::IterationEnded { report, .. } = &self.event {
-            report.ended_at
-        } else if let Event::HookRan { run } = &self.event {
-            run.at
-        } else {
-            None
-        };
-        known.map_or(self.at, |at| at.min(self.at))
-    }
-}
-
-/// Who did something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum EventAuthor {
-    /// A human, or a human's script, by a verb.
-    User,
-    /// The supervisor process.
-    Supervisor,
-    /// An agent, by a verb.
-    Agent(AgentId),
-    /// The verb `recover`.
-    Recovery,
-}
-
-impl fmt::Display for EventAuthor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::User => f.pad("user"),
-            Self::Supervisor => f.pad("supervisor"),
-            Self::Agent(agent) => f.pad(agent.as_str()),
-            Self::Recovery => f.pad("recovery"),
-        }
-    }
-}
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -370,22 +313,7 @@ pub enum Event {
         names: Vec<CheckpointName>,
     },
     /// A human took something out of all that was saved.
-    Purged {
-        /// What, as it was named: a path or the id of a content.
-        what: String,
-        /// The checkpoints that had it, as they are without it.
-        made_anew: Vec<CheckpointRecord>,
-        /// The checkpoints that went with it.
-        gone: Vec<CheckpointName>,
-        /// The captures of deleted checkpoints that can no longer be brought back.
-        forgotten: Vec<Oid>,
-        /// The tasks whose text or verify steps were masked.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        masked: Vec<TaskId>,
-        /// Where a path was named: its contents that could not be deleted.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        left: Option<PurgeLeftover>,
-    },
+    Purged(Box<PurgeRecord>),
     /// An operation was planned and is about to change refs or files.
     OperationBegan {
         /// The plan.
@@ -462,94 +390,4 @@ pub enum Event {
         /// The file that holds them now.
         kept: String,
     },
-}
-
-/// How an operation ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum OperationEnd {
-    /// Its changes were made.
-    Done,
-    /// It was reversed: everything is as before it.
-    Aborted,
-}
-
-impl Event {
-    /// The event's name, as in JSON.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::TasksAdded { .. } => "tasksAdded",
-            Self::TasksChanged { .. } => "tasksChanged",
-            Self::Planned { .. } => "planned",
-            Self::Audited { .. } => "audited",
-            Self::HookRan { .. } => "hookRan",
-            Self::SessionStarted { .. } => "sessionStarted",
-            Self::SessionChanged { .. } => "sessionChanged",
-            Self::ModeChanged { .. } => "modeChanged",
-            Self::Requested { .. } => "requested",
-            Self::RequestHandled { .. } => "requestHandled",
-            Self::WorkspaceOpened { .. } => "workspaceOpened",
-            Self::WorkspaceClosed { .. } => "workspaceClosed",
-            Self::MergedBranchesLeave { .. } => "mergedBranchesLeave",
-            Self::MergedBranchesLeft { .. } => "mergedBranchesLeft",
-            Self::TaskClaimed { .. } => "taskClaimed",
-            Self::IterationIntended { .. } => "iterationIntended",
-            Self::IterationStarted { .. } => "iterationStarted",
-            Self::Signalled { .. } => "signalled",
-            Self::RecoveryDecided { .. } => "recoveryDecided",
-            Self::IterationEnded { .. } => "iterationEnded",
-            Self::VerificationFailed { .. } => "verificationFailed",
-            Self::LookCutOff { .. } => "lookCutOff",
-            Self::StepVerified { .. } => "stepVerified",
-            Self::MergeVerified { .. } => "mergeVerified",
-            Self::ConflictGivenBack { .. } => "conflictGivenBack",
-            Self::Delayed { .. } => "delayed",
-            Self::WorkReleased { .. } => "workReleased",
-            Self::GateOpened { .. } => "gateOpened",
-            Self::GateDecided { .. } => "gateDecided",
-            Self::GateClosed { .. } => "gateClosed",
-            Self::CheckpointIntended { .. } => "checkpointIntended",
-            Self::CheckpointCreated { .. } => "checkpointCreated",
-            Self::CheckpointAbandoned { .. } => "checkpointAbandoned",
-            Self::Purged { .. } => "purged",
-            Self::CheckpointsDeleted { .. } => "checkpointsDeleted",
-            Self::OperationBegan { .. } => "operationBegan",
-            Self::OperationReversed { .. } => "operationReversed",
-            Self::OperationEnded { .. } => "operationEnded",
-            Self::StateAdopted { .. } => "stateAdopted",
-            Self::RepositoryPlaced { .. } => "repositoryPlaced",
-            Self::WorkspaceCaptured { .. } => "workspaceCaptured",
-            Self::LearningEdited { .. } => "learningEdited",
-            Self::LearningForgotten { .. } => "learningForgotten",
-            Self::ConfigBackupRestored { .. } => "configBackupRestored",
-            Self::LogRepaired { .. } => "logRepaired",
-        }
-    }
-
-    /// The session that a `sessionStarted` event names, for callers that only follow sessions.
-    pub fn session_id(&self) -> Option<&SessionId> {
-        if let Self::SessionStarted { session } = self { Some(&session.id) } else { None }
-    }
-}
-
-impl Event {
-    /// Whether it may change the plan.
-    pub const fn may_change_plan(&self) -> bool {
-        matches!(self, Self::Planned { .. } | Self::StateAdopted { .. })
-    }
-
-    /// Whether it may change what is known of learnings.
-    pub const fn may_change_learnings(&self) -> bool {
-        if let Self::IterationEnded { report, .. } = self {
-            return report.discarded;
-        }
-        matches!(
-            self,
-            Self::Signalled { signal: AgentSignal::Learning { .. }, .. }
-                | Self::WorkReleased { discarded: true, .. }
-                | Self::LearningEdited { .. }
-                | Self::LearningForgotten { .. }
-                | Self::StateAdopted { .. }
-        )
-    }
 }

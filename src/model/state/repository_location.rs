@@ -10,7 +10,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::document::CheckpointDocument;
-use crate::journal::journaled::{JournaledOperation, SubmoduleChange, WorkspaceChange};
+use crate::journal::journaled::JournaledOperation;
+use crate::journal::journaled_changes::{SubmoduleChange, WorkspaceChange};
 use crate::work::restorable::restorable_state::RestorableState;
 
 /// Where a repository is.

@@ -59,7 +59,7 @@ mod tests {
     use crate::base::ids::TaskId;
     use crate::base::names::Oid;
     use crate::base::text::ValueChange;
-    use crate::state::current_state::TaskRecord;
+    use crate::state::task_record::TaskRecord;
 
     #[test]
     fn a_branch_is_ours_from_the_moment_we_make_it_until_we_delete_it() {

@@ -2,8 +2,9 @@
 //! traces are sent to others. Pure.
 
 use super::current_state::State;
-use super::event::{Event, OperationEnd};
+use super::event::Event;
 use crate::base::ids::{AgentId, TaskId};
+use crate::journal::journaled::OperationEnd;
 use crate::journal::journaled::{JournaledOperation, OperationKind};
 use crate::work::endings::delay::DelayedSessionStep;
 use crate::work::gates::gate::GateDecision;
@@ -93,7 +94,7 @@ pub fn facts(event: &Event, state: &State) -> (TraceInterest, TraceFacts) {
         Event::IterationStarted { agent, pid, .. } => debug([("agent", agent.to_string()), ("pid", pid.to_string())]),
         Event::Signalled { agent, .. } => debug([("agent", agent.to_string())]),
         Event::GateClosed { id, reason: _ } => debug([("gate", id.to_string())]),
-        Event::Purged { made_anew, .. } => info([("checkpoints", made_anew.len().to_string())]),
+        Event::Purged(purge) => info([("checkpoints", purge.made_anew.len().to_string())]),
         Event::CheckpointIntended { name } | Event::CheckpointAbandoned { name, .. } => debug([("checkpoint", name.to_string())]),
         Event::Audited { id, text: _ } => debug([("task", id.to_string())]),
         Event::LearningEdited { .. } | Event::LearningForgotten { .. } => debug([]),

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-use crate::keeper::spec::KeeperRecord;
+use crate::keeper::records::KeeperRecord;
 use crate::os::bell::WakeSender;
 use crate::os::hold::ProcessHolds;
 use crate::os::sys;

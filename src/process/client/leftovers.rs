@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::keeper::spec::{self, FAMILY, KeeperRecord, KeeperState};
+use crate::keeper::record_files;
+use crate::keeper::records::{KeeperRecord, KeeperState};
+use crate::keeper::spec::{self, FAMILY};
 use crate::os::process_id::ProcessId;
 use crate::os::sys::{self, ProcessEntry, ProcessTable};
 use axiom_base::error::{Code, Error, Result};
@@ -91,7 +93,8 @@ pub fn clear_runtime(dir: &Path) -> Result<bool> {
     if is_kept(dir)? {
         return Ok(false);
     }
-    if let Some(record) = spec::read_record::<KeeperRecord>(&dir.join(spec::KEEPER))?.filter(|record| is_of(record, dir)) {
+    if let Some(record) = record_files::read_record::<KeeperRecord>(&dir.join(spec::KEEPER))?.filter(|record| is_of(record, dir))
+    {
         files::remove_scratch(&record.runtime)?;
     }
     Ok(true)
@@ -120,7 +123,7 @@ pub fn runs_with_runtime(agents: &Path, checks: &Path) -> Result<Vec<PathBuf>> {
     let mut found = runs(agents)?;
     found.extend(runs_of_checks(checks)?);
     found.retain(|run| {
-        let record = spec::read_record::<KeeperRecord>(&run.join(spec::KEEPER)).ok().flatten();
+        let record = record_files::read_record::<KeeperRecord>(&run.join(spec::KEEPER)).ok().flatten();
         record.is_some_and(|record| is_of(&record, run) && record.runtime.exists())
     });
     Ok(found)

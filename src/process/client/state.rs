@@ -7,7 +7,9 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::keeper::spec::{self, ExitRecord, KeeperRecord, KeeperState};
+use crate::keeper::record_files;
+use crate::keeper::records::{ExitRecord, KeeperRecord, KeeperState};
+use crate::keeper::spec;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::sealed;
@@ -43,10 +45,10 @@ pub struct SignalsRead {
 pub fn keeper_state(dir: &Path) -> Result<KeeperState> {
     // A keeper writes exit.json before it frees its lock. So if the lock is free and there is no exit.json afterwards, there
     // will never be one. Reading the file only before checking the lock would report a keeper as dead that ended in between.
-    let exit: Option<ExitRecord> = spec::read_record(&dir.join(spec::EXIT))?;
+    let exit: Option<ExitRecord> = record_files::read_record(&dir.join(spec::EXIT))?;
     let locked = if exit.is_some() { false } else { files::is_locked(&dir.join(spec::KEEPER_LOCK))? };
-    let record: Result<Option<KeeperRecord>> = spec::read_record(&dir.join(spec::KEEPER));
-    let exit = if exit.is_some() { exit } else { spec::read_record(&dir.join(spec::EXIT))? };
+    let record: Result<Option<KeeperRecord>> = record_files::read_record(&dir.join(spec::KEEPER));
+    let exit = if exit.is_some() { exit } else { record_files::read_record(&dir.join(spec::EXIT))? };
     let boot = env::boot_id();
     // An end that is proved without the record of the keeper needs none, damaged or not.
     let record = match (record, &exit) {
@@ -57,7 +59,7 @@ pub fn keeper_state(dir: &Path) -> Result<KeeperState> {
         (Some(exit), _, record) if exit.is_proved(record.as_ref(), &boot) => KeeperState::Ended(exit),
         (Some(_), _, Some(record)) => KeeperState::Unproved(record),
         (Some(_), _, None) => {
-            return Err(spec::unreadable(dir).why(format!("there is a {} without a {}", spec::EXIT, spec::KEEPER)));
+            return Err(record_files::unreadable(dir).why(format!("there is a {} without a {}", spec::EXIT, spec::KEEPER)));
         }
         (None, true, Some(record)) => KeeperState::Alive(record),
         (None, true, None) => KeeperState::Starting,
@@ -93,7 +95,7 @@ pub fn iteration_state(dir: &Path, stage: &IterationStage) -> Result<IterationSt
 
 /// The line of `signals.jsonl` for a signal, with its checksum and line feed.
 pub(crate) fn signal_line(received: &ReceivedSignal) -> Result<Vec<u8>> {
-    spec::sealed_line(Path::new(spec::SIGNALS), received)
+    record_files::sealed_line(Path::new(spec::SIGNALS), received)
 }
 
 /// The signals that a keeper recorded in `dir`, from byte `from` on. A line that is still being written is left for the
@@ -155,7 +157,7 @@ mod tests {
     fn damages(whole: &[u8]) -> Vec<(&'static str, Option<Vec<u8>>)> {
         let mut altered = whole.to_vec();
         altered[60] ^= 1;
-        let newer = spec::sealed_line(Path::new("x"), &KeeperRecord { v: spec::VERSION + 1, ..record() }).unwrap();
+        let newer = record_files::sealed_line(Path::new("x"), &KeeperRecord { v: spec::VERSION + 1, ..record() }).unwrap();
         vec![
             ("gone", None),
             ("empty", Some(Vec::new())),
@@ -172,14 +174,14 @@ mod tests {
 
     #[test]
     fn an_iteration_whose_keepers_record_is_damaged_is_lost_unless_its_end_is_proved() {
-        let whole = spec::sealed_line(Path::new("x"), &record()).unwrap();
+        let whole = record_files::sealed_line(Path::new("x"), &record()).unwrap();
         let stage = IterationStage::Running { token: record().token, pid: 1 };
         let exit: ExitRecord = serde_json::from_str(include_str!("../../../fixtures/records/exit.json")).unwrap();
-        let unsynced = ExitRecord { work: spec::WorkOnDisk::Unknown, ..exit.clone() };
+        let unsynced = ExitRecord { work: crate::keeper::records::WorkOnDisk::Unknown, ..exit.clone() };
         let state = |content: Option<&[u8]>, exit: Option<&ExitRecord>| {
             let dir = tempfile::tempdir().unwrap();
             content.into_iter().for_each(|bytes| std::fs::write(dir.path().join(spec::KEEPER), bytes).unwrap());
-            exit.into_iter().for_each(|exit| spec::write_json(&dir.path().join(spec::EXIT), exit).unwrap());
+            exit.into_iter().for_each(|exit| record_files::write_json(&dir.path().join(spec::EXIT), exit).unwrap());
             iteration_state(dir.path(), &stage).unwrap()
         };
         assert_eq!(state(Some(&whole), None), IterationState::Known(KeeperState::Dead(record())));

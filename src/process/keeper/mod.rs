@@ -8,6 +8,8 @@ pub(super) mod agent;
 mod finding_us;
 pub mod output;
 pub mod owner;
+pub mod record_files;
+pub mod records;
 pub(super) mod run;
 pub mod spec;
 pub mod spool;

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use writer::AgentOutputWriter;
 
-use super::spec::{KeeperSpec, OutputRecord, TAIL_BYTES};
+use super::records::OutputRecord;
+use super::spec::{KeeperSpec, TAIL_BYTES};
 use super::stream::StreamTap;
 use axiom_base::env;
 use axiom_base::error::{Error, Result};

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use signal_hook::consts::{SIGCHLD, SIGTERM};
 
-use super::spec::{self, KeeperRecord, KeeperSpec};
+use super::record_files;
+use super::records::KeeperRecord;
+use super::spec::{self, KeeperSpec};
 use super::spool::SignalSpool;
 use super::{finding_us, run};
 use crate::client::control::{self, KeeperCommand, KeeperCommandSender};
@@ -116,7 +118,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     }
     let record = record(&spec, started_at)?;
     let written = written(&spec)?;
-    spec::write_json(&spec.dir.join(spec::KEEPER), &record)?;
+    record_files::write_json(&spec.dir.join(spec::KEEPER), &record)?;
     env::fault_point("keeper.recorded");
     let temp = record.runtime.join("tmp");
     let spool_folder = temp.join(".axiom-spool");

@@ -8,7 +8,9 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use super::agent::{self, ProgramFolders};
 use super::output::{AgentOutputCollector, AgentOutputSettings};
 use super::owner::Keeper;
-use super::spec::{self, EndCause, ExitRecord, KeeperStopSignal, OutputRecord, WorkOnDisk};
+use super::record_files;
+use super::records::{EndCause, ExitRecord, OutputRecord, WorkOnDisk};
+use super::spec::{self, KeeperStopSignal};
 use super::stream::{self, StreamRecorder};
 use crate::client::control::{self, KeeperCommand};
 use crate::client::proof_of_life::note_alive;
@@ -19,7 +21,8 @@ use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_base::files::FolderToSync;
-use axiom_model::work::signals::signal::{AgentSignal, markers};
+use axiom_model::work::signals::markers::markers;
+use axiom_model::work::signals::signal::AgentSignal;
 
 /// How often the keeper checks everything where it cannot wait for events.
 const TICK: Duration = Duration::from_millis(20);
@@ -85,7 +88,7 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
     let program = sys::look(pid).map_or(ProcessId { pid, start: 0 }, |process| process.id);
     keeper.record.program = Some(program);
     // Only a hint for a later process that finds this keeper dead: the environment of the processes shows it too.
-    let _ = spec::write_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
+    let _ = record_files::write_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
     env::fault_point("keeper.program-recorded");
     let mut reaper = ChildReaper { program: Pid::from_raw(pid), status: None };
     let reading = &keeper.spec.reading;
@@ -337,7 +340,7 @@ fn write_end(keeper: &Keeper, end: ProgramEnd, work: WorkOnDisk) -> Result<()> {
     };
     let begun = Instant::now();
     loop {
-        match spec::write_json(&dir.join(spec::EXIT), &record) {
+        match record_files::write_json(&dir.join(spec::EXIT), &record) {
             Ok(()) => return Ok(()),
             // Without its folder (the repository was deleted), no process can read the record.
             Err(error) if begun.elapsed() >= RECORD_PATIENCE || !dir.is_dir() => return Err(error),

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::record_files;
 use super::spec;
 use crate::client::state::{ReceivedSignal, signal_line};
 use axiom_base::env;
@@ -48,7 +49,7 @@ enum SpoolAnswer {
 /// handles, or a file `.new-…` that is ignored.
 pub fn submit(spool: &Path, token: &Token, signal: AgentSignal, patience: Duration) -> Result<()> {
     let request = SpoolRequest { token: token.to_string(), signal: signal.validated()? };
-    let json = serde_json::to_vec(&request).map_err(|e| spec::unreadable(spool).because(e))?;
+    let json = serde_json::to_vec(&request).map_err(|e| record_files::unreadable(spool).because(e))?;
     if !spool.parent().is_some_and(Path::is_dir) {
         return Err(nobody());
     }
@@ -64,7 +65,7 @@ pub fn submit(spool: &Path, token: &Token, signal: AgentSignal, patience: Durati
             return match serde_json::from_slice(&bytes) {
                 Ok(SpoolAnswer::Recorded) => Ok(()),
                 Ok(SpoolAnswer::Refused(why)) => Err(Error::new(Code::AgentFailed, "the signal was refused").why(why)),
-                Err(e) => Err(spec::unreadable(&ack).because(e)),
+                Err(e) => Err(record_files::unreadable(&ack).because(e)),
             };
         }
         if begun.elapsed() >= patience {

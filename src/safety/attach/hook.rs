@@ -3,45 +3,38 @@
 
 mod calls;
 pub(super) mod hook_repository;
+mod keeping;
+mod outside_worktree;
 mod prepare;
+mod saving_at_once;
 
-use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::saving::{self, SaveOutcome, SaveRequest};
 use super::turn_watch::{self, WatchedTurn};
-use super::went_back::{told_meanwhile, went_back};
-use super::{command_paths, join, not_saved, prompts, sessions, unusable};
+use super::went_back::told_meanwhile;
+use super::{join, sessions, unusable};
 use crate::attach::since::own_commits;
 use crate::attach::since::own_commits::OwnCommitTracker;
-use crate::checkpoint::files_of_worktree;
 use axiom_base::env;
-use axiom_base::error::{Code, Error, Result};
-use axiom_base::files;
-use axiom_base::files::SmallFile;
-use axiom_git::{NamedPaths, Repository};
+use axiom_base::error::{Code, Result};
+use axiom_git::Repository;
 use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::agent::hook_call_source::HookCallSource;
 use axiom_model::attach::act::{AttachAction, DeferredSave, act};
 use axiom_model::attach::head_history::HeadPosition;
 use axiom_model::attach::hook_answer::AgentHookAnswer;
 use axiom_model::attach::payload::{self, AgentHookEvent, AgentHookMoment};
-use axiom_model::attach::shell::{self, ShellSurroundings};
+use axiom_model::attach::shell::ShellSurroundings;
 use axiom_model::checkpoint::stamp::{AttachedSessionStamp, session_key};
-use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_store;
-use axiom_store::beside::attach::{AttachFiles, NotSavedPromptLine};
+use axiom_store::beside::attach::AttachFiles;
 use axiom_store::beside::fired;
 use axiom_store::layout::StoreLayout;
 use calls::HookCallTurn;
 use hook_repository::{NoHookRepository, folder_of, repository_around, without_variables};
-
-/// The largest file whose bytes are kept before an edit: larger ones are in captures only where they are tracked.
-const LARGEST: u64 = 50 * 1024 * 1024;
 
 /// A line for the joiner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -251,40 +244,6 @@ impl AttachHookCall {
         }
     }
 
-    /// Those of these files that are not in the session's worktree.
-    fn outside(&self, paths: &[String]) -> Vec<String> {
-        let place = |path: &String| {
-            let path = self.folder.join(path);
-            let real = path.parent().and_then(|above| above.canonicalize().ok());
-            real.zip(path.file_name()).map(|(above, name)| above.join(name)).unwrap_or(path)
-        };
-        let outside = paths.iter().map(place).filter(|path| !path.starts_with(&self.stamp.worktree));
-        outside.map(|path| path.display().to_string()).collect()
-    }
-
-    /// The nested repositories that are no submodules and that hold one of these files: nothing of them is saved.
-    fn nested(&self, paths: &[String]) -> Vec<String> {
-        let mut found = Vec::new();
-        for path in paths {
-            let place = self.folder.join(path);
-            let above = place.ancestors().skip(1).take_while(|above| above.as_os_str() != self.stamp.worktree.as_str());
-            let within = |above: &&Path| above.starts_with(&self.stamp.worktree) && above.join(".git").symlink_metadata().is_ok();
-            let outermost = above.filter(within).last();
-            if let Some(folder) = outermost.filter(|folder| self.is_no_submodule(folder)) {
-                found.push(folder.display().to_string());
-            }
-        }
-        found
-    }
-
-    fn is_no_submodule(&self, folder: &Path) -> bool {
-        let repo = &self.repo;
-        let Ok(inside) = folder.strip_prefix(&self.stamp.worktree) else { return false };
-        let Ok(Some(entry)) = repo.worktrees().worktree_at(Path::new(&self.stamp.worktree)) else { return false };
-        let is_listed = repo.index(&entry.worktree).submodules().iter().any(|(path, _)| path.to_path() == inside);
-        repo.worktrees().has_a_repository_in(folder) && !is_listed
-    }
-
     fn note(&self, change: impl FnOnce(&mut sessions::AttachedSession)) {
         let mut session = sessions::of(&self.files, &self.stamp);
         // A subagent may have a worktree of its own, and a shell may go to another.
@@ -337,85 +296,6 @@ impl AttachHookCall {
         }
     }
 
-    fn save(&self, trigger: CheckpointTrigger) -> AgentHookAnswer {
-        let (stamp, own) = (Some(self.stamp.clone()), Some(PathBuf::from(&self.stamp.worktree)));
-        let wanted = SaveRequest { stamp, own, named: self.named(), ..SaveRequest::all(trigger) };
-        match saving::in_time(Path::new(&self.stamp.worktree), wanted) {
-            Ok(saved) => self.saved(&saved, trigger),
-            Err(error) => self.failed(trigger, &error),
-        }
-    }
-
-    /// What the command that is about to run names.
-    fn named(&self) -> NamedPaths {
-        match &self.event.moment {
-            AgentHookMoment::BeforeShell { command } => command_paths::places(&shell::named(command), &self.folder),
-            AgentHookMoment::SessionStart
-            | AgentHookMoment::Prompt { .. }
-            | AgentHookMoment::OwnPrompt
-            | AgentHookMoment::PluginCommand
-            | AgentHookMoment::BeforeEdit { .. }
-            | AgentHookMoment::AfterEdit { .. }
-            | AgentHookMoment::AfterShell
-            | AgentHookMoment::AnswerEnd
-            | AgentHookMoment::TurnEnd
-            | AgentHookMoment::SubagentEnd
-            | AgentHookMoment::WorktreeRemove
-            | AgentHookMoment::SessionEnd => NamedPaths::default(),
-        }
-    }
-
-    fn saved(&self, saved: &SaveOutcome, trigger: CheckpointTrigger) -> AgentHookAnswer {
-        let mut answer = AgentHookAnswer::default();
-        let is_prompt = trigger == CheckpointTrigger::Prompt;
-        let mut seen = None;
-        self.note(|session| {
-            session.unprotected = None;
-            session.sees_excludes(&saved.ctx);
-            if is_prompt {
-                seen = Some(session.seen).filter(|_| session.prompts > 0);
-                session.prompts += 1;
-                session.seen = saved.ctx.state().seq;
-            }
-        });
-        let told = seen.zip(saved.record.as_ref());
-        let now = |record| files_of_worktree(&saved.ctx, record, &self.stamp.worktree);
-        if let Some(fact) = told.and_then(|(seen, record)| went_back(&saved.ctx, &self.stamp.worktree, seen, || now(record))) {
-            answer = AgentHookAnswer::context(self.program, &self.event.name, &fact);
-        }
-        if let (AgentHookMoment::Prompt { text }, Some(record)) = (&self.event.moment, &saved.record) {
-            let keeps = saved.ctx.config.attach.prompt_text == "local";
-            let noted = if keeps { prompts::note(&self.files, record.name.as_str(), text) } else { Ok(()) };
-            if let Err(error) = noted {
-                tracing::debug!(%error, "the first line of a prompt was not kept");
-            }
-        }
-        if let Some(record) = &saved.record {
-            self.hand_over(DeferredSave::Made { checkpoint: record.name.clone() });
-        }
-        // The other worktrees, and what there was no time for, are looked at while the program goes on.
-        if (is_prompt && self.has_others) || !saved.all_read {
-            self.hand_over(DeferredSave::Others);
-        }
-        answer
-    }
-
-    /// Nothing was saved: the human is asked before a risky command where the program can ask; else the work goes on and `status`
-    /// says it.
-    fn failed(&self, trigger: CheckpointTrigger, error: &Error) -> AgentHookAnswer {
-        self.note(|session| session.unprotected = Some(error.to_string()));
-        let config = saving::open(Path::new(&self.stamp.worktree)).map(|ctx| ctx.config.attach.clone()).ok();
-        let asks = config.as_ref().is_none_or(|attach| attach.on_failure == "ask");
-        if trigger == CheckpointTrigger::Prompt {
-            self.note_not_saved(error, config.is_some_and(|attach| attach.prompt_text == "local"));
-        }
-        if trigger != CheckpointTrigger::BeforeShell || !asks {
-            return AgentHookAnswer::default();
-        }
-        let reason = format!("git axiom could not save what this command may destroy: {error}");
-        AgentHookAnswer::ask(self.program, &self.event.name, &reason)
-    }
-
     /// Claude Code calls no hook when its turn is interrupted.
     fn watch_turn(&self) {
         let transcript =
@@ -425,57 +305,6 @@ impl AttachHookCall {
         if let Err(error) = turn_watch::start(&self.files, Path::new(&self.stamp.worktree), &turn) {
             tracing::debug!(%error, "an interruption is not seen before the next prompt");
         }
-    }
-
-    /// The timeline shows the prompt, to which nobody can go back.
-    fn note_not_saved(&self, error: &Error, keeps: bool) {
-        let AttachedSessionStamp { program, session, worktree } = self.stamp.clone();
-        let (at, until, why) = (self.began, env::now(), error.to_string());
-        let prompt = NotSavedPromptLine { at, until, program, session, worktree, text: None, why };
-        let text = if let AgentHookMoment::Prompt { text } = &self.event.moment { Some(text.as_str()) } else { None };
-        let text = text.filter(|_| keeps);
-        if let Err(error) = not_saved::note(&self.files, prompt, text) {
-            tracing::debug!(%error, "a prompt that was not saved is not in the list of prompts");
-        }
-    }
-
-    /// Keeps the bytes of files that are about to be edited, where they were changed since the last look: at once, and not synced. The joiner
-    /// makes a checkpoint of that moment of them.
-    fn keep(&self, paths: &[String]) {
-        let mut failed = None;
-        for path in paths {
-            let place = self.folder.join(path);
-            if let Err(error) = self.keep_one(&place) {
-                failed = Some(error.to_string());
-            }
-        }
-        self.note(|session| session.unprotected = failed.or(session.unprotected.take()));
-    }
-
-    fn keep_one(&self, place: &Path) -> Result<()> {
-        let Ok(meta) = std::fs::symlink_metadata(place) else { return Ok(()) };
-        // Not its time of modification: a file that was moved or copied here may have an old one.
-        let changed = (meta.ctime(), meta.ctime_nsec());
-        let looked = std::fs::symlink_metadata(self.files.looked_at()).map_or((0, 0), |meta| (meta.mtime(), meta.mtime_nsec()));
-        if changed < looked || !place.starts_with(&self.stamp.worktree) {
-            return Ok(());
-        }
-        let (bytes, mode) = match (meta.is_file(), meta.is_symlink()) {
-            (true, _) => match files::read_small_of_user(place, LARGEST)? {
-                SmallFile::Content(bytes) => (bytes, if meta.mode() & 0o100 == 0 { 0o100_644 } else { 0o100_755 }),
-                // It went, or no capture would hold it.
-                SmallFile::Nothing | SmallFile::Odd(_) => return Ok(()),
-            },
-            (false, true) => match std::fs::read_link(place) {
-                Ok(to) => (to.into_os_string().into_vec(), 0o120_000),
-                Err(_) => return Ok(()),
-            },
-            (false, false) => return Ok(()),
-        };
-        let copy = self.files.keep(&bytes)?;
-        env::fault_point("attach.copied");
-        self.hand_over(DeferredSave::Kept { path: place.display().to_string(), copy, mode });
-        Ok(())
     }
 }
 

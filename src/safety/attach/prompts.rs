@@ -330,8 +330,8 @@ pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
     let uncommitted = history.diff_trees(&tip, &new)?.into_iter().map(|change| change.path).collect();
     // What was done in other worktrees is shown where they are.
     let more = elsewhere::changes(ctx, (&record, &stamp), &later)?;
-    let base = ctx.repo.objects().edit_tree(&old.files, &more.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
-    let new = ctx.repo.objects().edit_tree(&new, &more)?;
+    let base = ctx.repo.trees().edit_tree(&old.files, &more.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
+    let new = ctx.repo.trees().edit_tree(&new, &more)?;
     let files = history.file_lines(&base, &new)?;
     Ok(TaskDiff { base, new, workspace, commits, files, uncommitted, not_shown: Vec::new() })
 }

@@ -19,7 +19,7 @@ use axiom_model::checkpoint::reading_budget::for_reading;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::stamp::AttachedSessionStamp;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_store::beside::attach::AttachFiles;
 
 /// How much longer than `attach.deadline` a program waits at most: it gives its hooks 20 s or more where `attach` has written them.

@@ -11,7 +11,7 @@ use axiom_base::error::{Result, some_of};
 use axiom_model::base::names::Oid;
 use axiom_model::checkpoint::stamp::AttachedSessionStamp;
 use axiom_model::operation::operation_record::OperationRecord;
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_store::beside::attach::AttachFiles;
 
 /// The most files that an agent is told of by name.

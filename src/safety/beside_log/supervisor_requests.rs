@@ -11,7 +11,7 @@ use axiom_model::state::event::Event;
 use axiom_model::work::agent::Agent;
 use axiom_model::work::sessions::session::SupervisorRequest;
 use axiom_process::client::control;
-use axiom_process::keeper::spec::KeeperState;
+use axiom_process::keeper::records::KeeperState;
 use axiom_process::keeper_state;
 use axiom_store::log_files::log;
 

@@ -1,10 +1,11 @@
 //! Capturing all worktrees at the same moment, in parallel.
 
+pub(super) mod capturable;
+pub mod captured;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-
-use jiff::Timestamp;
 
 use super::excluded;
 use super::submodules::{self, CapturedSubmodule, capture_with_submodules};
@@ -13,119 +14,19 @@ use crate::checkpoint::target_branch;
 use crate::context::handle::Context;
 use crate::folders::{trash, workspace_folder};
 use axiom_base::error::{Code, Error, Result};
-use axiom_base::files;
-use axiom_base::own_process::threads;
-use axiom_git::{
-    CaptureOptions, DamagedWorktree, FEW_WORKTREES, NamedPaths, PathPatterns, Repository, Worktree, WorktreeCapture,
-    WorktreeOwner,
-};
+use axiom_git::{CaptureOptions, DamagedWorktree, NamedPaths, PathPatterns, Repository, Worktree, WorktreeCapture};
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::own_names::BRANCHES;
 use axiom_model::checkpoint::coverage::CaptureCoverage;
 use axiom_model::checkpoint::document::WorkspaceState;
-use axiom_model::checkpoint::submodules::{HeldSubmodule, SubmoduleState};
 use axiom_model::state::current_state::State;
+use capturable::{CapturableWorktrees, there, there_beside};
+use captured::{CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
 
 /// How many worktrees are captured at once.
 const AT_ONCE: usize = 8;
 /// Of how many worktrees a trial makes the commits too.
 const TRIED: usize = 32;
-
-/// A captured worktree.
-#[derive(Debug, Clone)]
-pub struct CapturedWorktree {
-    /// Which worktree it is.
-    pub worktree: Worktree,
-    /// Its captured contents.
-    pub capture: WorktreeCapture,
-    /// Its submodules, the outer ones first.
-    pub submodules: Vec<CapturedSubmodule>,
-}
-
-/// A captured linked worktree: its capture has a commit already.
-#[derive(Debug, Clone)]
-pub struct CapturedWorkspace {
-    /// The worktree and its contents.
-    pub captured: CapturedWorktree,
-    /// Its entry in the checkpoint's document.
-    pub state: WorkspaceState,
-}
-
-/// Everything that a checkpoint captured.
-#[derive(Debug, Clone)]
-pub struct CheckpointCaptures {
-    /// The main worktree.
-    pub main: CapturedWorktree,
-    /// The linked worktrees: the agents' workspaces and others.
-    pub workspaces: Vec<CapturedWorkspace>,
-    /// The submodules of all of them, as the document names them.
-    pub submodules: Vec<SubmoduleState>,
-    /// Linked worktrees of which an earlier capture is taken.
-    pub earlier: Vec<WorkspaceState>,
-    /// When the main worktree was captured, where that is an earlier capture.
-    pub main_captured_at: Option<Timestamp>,
-    /// The task branches, the target branch, and the branch that is checked out in the main worktree.
-    pub refs: BTreeMap<RefName, Oid>,
-    /// Those of them that are left out, since something of their history is lost.
-    pub broken_refs: Vec<RefName>,
-    /// What the checkpoint does not hold, by the worktree's path.
-    pub coverage: BTreeMap<String, CaptureCoverage>,
-    /// Why everything was examined, where only some paths were requested.
-    pub looked_at_all: Option<String>,
-    /// Requested paths that exist nowhere: not in the worktree, not in the index, not in the checkpoint that this one builds
-    /// on.
-    pub nowhere: Vec<PathBuf>,
-}
-
-impl CheckpointCaptures {
-    /// The states of all linked worktrees.
-    pub fn states(&self) -> impl Iterator<Item = &WorkspaceState> {
-        self.workspaces.iter().map(|workspace| &workspace.state).chain(&self.earlier)
-    }
-
-    /// All worktrees that were captured now, the main one first.
-    pub fn worktrees(&self) -> impl Iterator<Item = &CapturedWorktree> + Clone {
-        std::iter::once(&self.main).chain(self.workspaces.iter().map(|workspace| &workspace.captured))
-    }
-
-    /// The worktree at a path.
-    pub fn worktree_at(&self, path: &str) -> Option<&CapturedWorktree> {
-        self.worktrees().find(|one| one.worktree.path() == Path::new(path))
-    }
-
-    /// The submodules of the worktree at a path, as they are held.
-    pub fn submodules_of(&self, path: &str) -> Vec<HeldSubmodule> {
-        self.submodules.iter().filter(|one| one.worktree == path).map(HeldSubmodule::from).collect()
-    }
-
-    /// The submodule at a path.
-    pub fn submodule_at(&self, path: &str) -> Option<&CapturedSubmodule> {
-        self.worktrees().flat_map(|one| &one.submodules).find(|one| one.folder() == Path::new(path))
-    }
-
-    /// Whether there was time for all files.
-    pub(super) fn all_read(&self) -> bool {
-        let submodules = self.submodules.iter().map(|one| &one.coverage);
-        self.coverage.values().chain(submodules).all(CaptureCoverage::all_read)
-    }
-
-    /// The paths of worktrees that could not be captured: nothing is changed in them.
-    pub fn not_captured(&self) -> BTreeSet<String> {
-        let without = self.coverage.iter().filter(|(_, coverage)| coverage.not_captured.is_some());
-        without.map(|(path, _)| path.clone()).collect()
-    }
-}
-
-/// The worktrees of the repository.
-#[derive(Debug)]
-pub(super) struct CapturableWorktrees {
-    /// Those that can be captured, the main one first.
-    pub worktrees: Vec<Worktree>,
-    /// The coverage of those that cannot be captured.
-    pub coverage: BTreeMap<String, CaptureCoverage>,
-    /// The paths of linked worktrees, also of missing ones.
-    pub linked: Vec<PathBuf>,
-}
 
 /// The options for captures of this repository: what they leave out.
 pub fn capture_options(ctx: &Context) -> CaptureOptions {
@@ -264,57 +165,10 @@ pub fn write_again(ctx: &mut Context) {
     match ctx.repo.durability().sync_objects() {
         Ok(()) => {
             ctx.found.proof.written_again =
-                ctx.found.proof.put_aside.iter().filter(|oid| ctx.repo.objects().holds(oid)).cloned().collect()
+                ctx.found.proof.put_aside.iter().filter(|oid| ctx.repo.connectivity().holds(oid)).cloned().collect()
         }
         Err(error) => tracing::warn!(%error, "objects could not be written again"),
     }
-}
-
-/// Lists the worktrees: those that can be captured, and the coverage of the others.
-pub(super) fn there(ctx: &Context) -> Result<CapturableWorktrees> {
-    there_beside(ctx, &ctx.repo.workspaces().damaged_worktrees()?)
-}
-
-/// As [`there`], where these worktrees are known to be damaged.
-fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<CapturableWorktrees> {
-    let main = ctx.repo.worktrees().main_worktree()?;
-    let mut worktrees = vec![main];
-    let mut coverage = BTreeMap::new();
-    let mut known = Vec::new();
-    let damaged: Vec<&DamagedWorktree> = damaged.iter().filter(|one| !one.lacks_only_its_index()).collect();
-    for one in &damaged {
-        known.extend(one.folder().map(Path::to_owned));
-        coverage.insert(one.place().display().to_string(), CaptureCoverage::of_nothing(one.why()));
-    }
-    let scratch = crate::folders::scratch_worktrees::places(ctx)?;
-    let is_damaged = |worktree: &Worktree| damaged.iter().any(|one| one.is_at(worktree.git_dir()));
-    let linked: Vec<Worktree> = ctx.repo.worktrees().list_linked()?.into_iter().filter(|one| !is_damaged(one)).collect();
-    known.extend(linked.iter().map(|worktree| worktree.path().to_owned()));
-    let linked: Vec<Worktree> = linked.into_iter().filter(|one| !scratch.iter().any(|place| place == one.path())).collect();
-    let instead = threads::for_each(&linked, FEW_WORKTREES, |worktree| in_the_place_of(ctx, worktree))?;
-    for (worktree, instead) in linked.into_iter().zip(instead) {
-        let path = worktree.path();
-        match instead {
-            None => worktrees.push(worktree),
-            Some(nothing) => drop(coverage.insert(path.display().to_string(), nothing)),
-        }
-    }
-    // Each place is looked up once: with a thousand workspaces, comparing all with all takes a minute.
-    let mut places: BTreeSet<PathBuf> = known.iter().filter_map(|known| known.canonicalize().ok()).collect();
-    places.extend(known.iter().cloned());
-    for workspace in ctx.state().restorable.workspaces.values() {
-        let path = Path::new(&workspace.path);
-        if places.contains(path) || path.canonicalize().is_ok_and(|path| places.contains(&path)) {
-            continue;
-        }
-        let nothing = match gone(path) {
-            Ok(true) => CaptureCoverage { missing: true, ..CaptureCoverage::default() },
-            Ok(false) => CaptureCoverage::of_nothing("it is no longer a worktree of this repository"),
-            Err(error) => CaptureCoverage::of_nothing(error.to_string()),
-        };
-        coverage.insert(workspace.path.clone(), nothing);
-    }
-    Ok(CapturableWorktrees { worktrees, coverage, linked: known })
 }
 
 /// Combines the captures of worktrees, the main worktree's first, into one [`CheckpointCaptures`]. A linked worktree's commit is
@@ -350,44 +204,6 @@ pub(super) fn together(
         looked_at_all,
         nowhere,
     })
-}
-
-/// The coverage of a linked worktree that is missing, replaced by something else, or cannot be read; `None` where it is
-/// valid. None of them keeps a checkpoint from being made.
-fn in_the_place_of(ctx: &Context, worktree: &Worktree) -> Result<Option<CaptureCoverage>> {
-    let path = worktree.path();
-    let looked = gone(path).and_then(|gone| {
-        if gone {
-            return Ok(Some(CaptureCoverage { missing: true, ..CaptureCoverage::default() }));
-        }
-        // Fails where the path is not UTF-8: it could not be recorded.
-        worktree.path_text()?;
-        // In a copied repository, for example: the folder is a worktree of the original, which holds its contents.
-        if let WorktreeOwner::Others(other) = ctx.repo.worktrees().whose(path)? {
-            return Ok(Some(CaptureCoverage::of_nothing(format!("its .git names '{}'", other.git_dir.display()))));
-        }
-        Ok(match worktree.verify() {
-            Ok(()) => None,
-            Err(_) if ctx.repo.worktrees().has_a_repository_in(path) => {
-                Some(CaptureCoverage::of_nothing("another repository is in its place"))
-            }
-            Err(error) => Some(CaptureCoverage::of_nothing(error.to_string())),
-        })
-    });
-    match looked {
-        Err(error) if !error.is_everybodys() => Ok(Some(CaptureCoverage::of_nothing(error.to_string()))),
-        looked => looked,
-    }
-}
-
-/// # Errors
-/// `FILE_UNREADABLE`.
-fn gone(path: &Path) -> Result<bool> {
-    match std::fs::symlink_metadata(path) {
-        Ok(_) => Ok(false),
-        Err(e) if files::says_nothing_is_there(&e) => Ok(true),
-        Err(e) => Err(Error::new(Code::FileUnreadable, format!("'{}' cannot be read", path.display())).because(e)),
-    }
 }
 
 fn with_commit(ctx: &Context, captured: CapturedWorktree, commit: Option<Oid>) -> Result<CapturedWorkspace> {
@@ -463,17 +279,17 @@ fn capture_in_parallel(
 
 /// The task branches, the target branch, and the branch that is checked out in the main worktree; and the names of those of which
 /// something is known to be lost.
-fn refs(ctx: &Context) -> Result<(BTreeMap<RefName, Oid>, Vec<RefName>)> {
+pub(super) fn refs(ctx: &Context) -> Result<(BTreeMap<RefName, Oid>, Vec<RefName>)> {
     let mut refs: BTreeMap<RefName, Oid> =
         ctx.repo.refs().refs_below(BRANCHES)?.into_iter().map(|value| (value.name, value.oid)).collect();
     let mut more: Vec<RefName> = target_branch(ctx).into_iter().collect();
     more.extend(ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?.branch().cloned());
     refs.extend(ctx.repo.refs().read_refs(&more)?);
-    if ctx.repo.durability().lost_objects()?.is_empty() {
+    if ctx.repo.power_losses().lost_objects()?.is_empty() {
         return Ok((refs, Vec::new()));
     }
     let tips: BTreeSet<&Oid> = refs.values().collect();
-    let broken = ctx.repo.objects().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>(), None)?;
+    let broken = ctx.repo.connectivity().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>(), None)?;
     let (out, held): (BTreeMap<_, _>, BTreeMap<_, _>) = refs.into_iter().partition(|(_, oid)| broken.contains(oid));
     Ok((held, out.into_keys().collect()))
 }

@@ -80,7 +80,7 @@ pub fn compact(ctx: &mut Context) -> Result<CompactReport> {
         let edits: Vec<_> = cut.into_iter().collect();
         ctx.repo.refs().update_refs(&edits, "git axiom: compact")?;
         env::fault_point("checkpoint.before-pack");
-        let damaged = ctx.repo.workspaces().damaged_worktrees()?.into_iter().next();
+        let damaged = ctx.repo.registrations().damaged_worktrees()?.into_iter().next();
         let mut not_packed = damaged.map(|one| format!("the worktree '{}' is damaged: {}", one.place().display(), one.why()));
         if not_packed.is_none() {
             match ctx.repo.durability().pack_loose() {
@@ -91,10 +91,10 @@ pub fn compact(ctx: &mut Context) -> Result<CompactReport> {
         }
         env::fault_point("checkpoint.packed");
         ctx.repo.durability().finish_landings()?;
-        ctx.repo.durability().clear_kept_packs()?;
+        ctx.repo.concurrent_gc().clear_kept_packs()?;
         ctx.repo.durability().join_small_packs()?;
         if not_packed.is_none()
-            && let Err(error) = ctx.repo.refs().pack()
+            && let Err(error) = ctx.repo.packed_refs().pack()
         {
             // Another git process may be at it: then it packs them.
             tracing::warn!(%error, "the refs stay loose");

@@ -109,7 +109,7 @@ impl SubmoduleDifference {
     fn trees_from_above(&self) -> Result<(Oid, Oid)> {
         let below = |tree: &Oid| {
             self.path.as_bytes().split(|byte| *byte == b'/').rev().try_fold(tree.clone(), |inner, name| {
-                self.repo.objects().write_tree(&[TreeEntry { mode: TREE, oid: inner, name: name.into() }])
+                self.repo.trees().write_tree(&[TreeEntry { mode: TREE, oid: inner, name: name.into() }])
             })
         };
         Ok((below(&self.trees.0)?, below(&self.trees.1)?))
@@ -131,7 +131,7 @@ pub(crate) fn submodules_between(
         let later = new.submodules_in(worktree).find(|one| one.path == then.path && one.capture != then.capture);
         let Some(later) = later else { continue };
         let Ok(repo) = repository_of(ctx, then) else { continue };
-        if repo.objects().holds(&later.capture) {
+        if repo.connectivity().holds(&later.capture) {
             let [old, new] = [then, later].map(|one| repo.captures().capture_parts(&one.capture).map(|parts| parts.files));
             let trees = (old?, new?);
             found.push((repo, trees));

@@ -16,7 +16,8 @@ use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::{CAPTURES, TAGS, capture_ref, checkpoint_tag};
 use axiom_model::checkpoint::marks::CheckpointMarks;
 use axiom_model::checkpoint::record::CheckpointRecord;
-use axiom_model::state::event::{Event, EventAuthor};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::EventAuthor;
 
 /// The number of notes from which on a second thread is worth its start.
 const MANY: usize = 256;
@@ -63,7 +64,7 @@ pub fn look(ctx: &Context, depth: HealDepth) -> Result<CheckpointRefDamage> {
         HealDepth::Notes => true,
     };
     let all = record.checkpoints.all()?;
-    let [captures, tags] = ctx.repo.refs().ref_listings([CAPTURES, TAGS])?;
+    let [captures, tags] = ctx.repo.ref_lists().ref_listings([CAPTURES, TAGS])?;
     let notes = ctx.repo.notes().load()?;
     let by_age = |one: &&CheckpointRecord| one.seq;
     let noted = || all.iter().copied().filter(|one| one.marks().has_note());
@@ -220,7 +221,7 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     if record.deleted_checkpoints.is_empty() {
         return Ok(());
     }
-    let there: BTreeSet<String> = ctx.repo.refs().ref_names(TAGS)?.into_iter().collect();
+    let there: BTreeSet<String> = ctx.repo.ref_lists().ref_names(TAGS)?.into_iter().collect();
     let kept: BTreeSet<&Oid> = record.checkpoints.all()?.into_iter().map(|one| &one.tag).collect();
     let gone = record.deleted_checkpoints.values().map(|gone| &gone.record).filter(|gone| !kept.contains(&gone.tag));
     let left = gone.clone().filter(|gone| there.contains(gone.name.as_str())).map(|gone| checkpoint_tag(&gone.name));

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::captures::{CapturableWorktrees, CapturedWorktree, CheckpointCaptures, beside, capture_all_with, there, together};
+use super::captures::capturable::{CapturableWorktrees, there};
+use super::captures::captured::{CapturedWorktree, CheckpointCaptures};
+use super::captures::{beside, capture_all_with, together};
 use super::checkpoint_list::document_of;
 use super::session_worktree::main_then;
 use super::suspend_agents::SuspendedAgents;
@@ -109,11 +111,11 @@ fn of_all(
         if !worktree.is_main() && paths.is_empty() && complete.had(&worktree, &head) {
             worktree.verify()?;
             let capture_then = capture.clone();
-            let capture = ctx.repo.captures().capture_again(head, earlier)?;
+            let capture = ctx.repo.quick_captures().capture_again(head, earlier)?;
             all.push((CapturedWorktree { worktree, capture, submodules: Vec::new() }, Some(capture_then)));
             continue;
         }
-        match ctx.repo.captures().capture_named(&worktree, options, earlier, &paths)? {
+        match ctx.repo.quick_captures().capture_named(&worktree, options, earlier, &paths)? {
             Some(capture) => all.push((CapturedWorktree { worktree, capture, submodules: Vec::new() }, None)),
             None => return Ok(Err(format!("the worktree '{}' has to be checked completely", worktree.path().display()))),
         }
@@ -233,7 +235,7 @@ impl NewestCheckpoint {
             None => (&self.name, &self.capture),
         };
         let earlier = EarlierCapture { checkpoint, main, capture: then, coverage };
-        let mut capture = ctx.repo.captures().capture_again(head, earlier).ok()?;
+        let mut capture = ctx.repo.quick_captures().capture_again(head, earlier).ok()?;
         if let (Some(only), Some(known)) = (&mut capture.coverage.only, &coverage.only) {
             only.paths.clone_from(&known.paths);
         }
@@ -254,11 +256,11 @@ fn nowhere(
     for (CapturedWorktree { worktree, capture, .. }, _) in captured {
         for path in asked.get(worktree.path()).into_iter().flatten() {
             let place = worktree.path().join(path.to_path());
-            if place.symlink_metadata().is_ok() || ctx.repo.objects().is_in_tree(&capture.index_tree, path)? {
+            if place.symlink_metadata().is_ok() || ctx.repo.trees().is_in_tree(&capture.index_tree, path)? {
                 continue;
             }
             let then = complete.of(worktree).map(|(then, _)| ctx.repo.objects().read_commit(then)).transpose()?;
-            if !then.is_some_and(|then| ctx.repo.objects().is_in_tree(&then.tree, path).unwrap_or(true)) {
+            if !then.is_some_and(|then| ctx.repo.trees().is_in_tree(&then.tree, path).unwrap_or(true)) {
                 nowhere.push(place);
             }
         }

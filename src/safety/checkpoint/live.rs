@@ -14,8 +14,9 @@ use axiom_git::{ExpectedRefValue, RefEdit, TreeChange};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::{LIVE, LOST, STASHED};
-use axiom_model::queries::retention;
-use axiom_model::state::event::{Event, EventAuthor};
+use axiom_model::queries::expired_checkpoints;
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::EventAuthor;
 
 /// How many changed files are asked when the newest of them was changed.
 const MOST_ASKED: usize = 1_000;
@@ -70,7 +71,7 @@ fn changed_at(ctx: &Context, root: &Path, (old, new): (&Oid, &Oid)) -> Option<Ti
     changes.iter().take(MOST_ASKED).filter_map(of).max()
 }
 
-/// Deletes expired captures, those from before a loss too, by the rule of [`retention::live_capture_ends`], and returns their
+/// Deletes expired captures, those from before a loss too, by the rule of [`expired_checkpoints::live_capture_ends`], and returns their
 /// number. The caller holds the change lock, and no operation is open. A crash leaves some of them, which the next call deletes.
 pub fn release(ctx: &Context) -> Result<usize> {
     let (rules, now) = (checkpoint::rules(ctx), env::now());
@@ -82,7 +83,7 @@ pub fn release(ctx: &Context) -> Result<usize> {
         let Some(task) = live.name.as_str().strip_prefix(folder).and_then(|task| TaskId::new(task).ok()) else { continue };
         // Nothing is known of a damaged capture; `recover` reports it.
         let made = || ctx.repo.objects().commit_time(&live.oid).ok().map(|time| time.unwrap_or(now));
-        if retention::live_capture_ends(ctx.state(), &task, made, &rules, now) {
+        if expired_checkpoints::live_capture_ends(ctx.state(), &task, made, &rules, now) {
             edits.push(RefEdit { name: live.name, expected: ExpectedRefValue::Value(live.oid), new: None });
         }
     }

@@ -101,7 +101,7 @@ struct CheckpointNameRefs {
 impl CheckpointNameRefs {
     fn of(ctx: &Context, name: &CheckpointName) -> Result<Self> {
         let names = [capture_ref(name), checkpoint_tag(name)];
-        let mut in_use = ctx.repo.refs().names_in_use(&names)?;
+        let mut in_use = ctx.repo.ref_lists().names_in_use(&names)?;
         let [capture, tag] = names.map(|name| in_use.remove(&name));
         Ok(Self { capture, tag })
     }

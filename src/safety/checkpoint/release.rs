@@ -23,7 +23,7 @@ pub(super) fn release(ctx: &Context) -> Result<()> {
     // Whatever became of the others.
     let live = live::release(ctx).map(drop);
     // What these named is not named any more.
-    if let Err(error) = ctx.repo.captures().release_lfs(LFS_AGE) {
+    if let Err(error) = ctx.repo.lfs_files().release_lfs(LFS_AGE) {
         tracing::warn!(%error, "contents of LFS files that no checkpoint names stay for now");
     }
     live.and(kept).and(submodules::collect(ctx, LFS_AGE))

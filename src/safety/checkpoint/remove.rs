@@ -22,9 +22,9 @@ use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::journal::journaled::{JournaledOperation, OperationKind};
-use axiom_model::queries::retention;
 use axiom_model::queries::retention::{RetentionProtection, RetentionRules};
-use axiom_model::state::event::EventAuthor;
+use axiom_model::queries::{expired_checkpoints, retention};
+use axiom_model::state::event_envelope::EventAuthor;
 
 /// The retention rules of the configuration.
 pub fn rules(ctx: &Context) -> RetentionRules {
@@ -71,7 +71,7 @@ pub fn chosen(ctx: &Context, names: &[String], protected: bool) -> Result<Vec<Ch
     Ok(chosen.into_values().collect())
 }
 
-/// What `cleanup` would delete; see [`retention::cleanup`]. Without an age and a count: what retention would delete.
+/// What `cleanup` would delete; see [`expired_checkpoints::cleanup`]. Without an age and a count: what retention would delete.
 pub fn cleanup_plan(
     ctx: &Context,
     older_than: Option<SignedDuration>,
@@ -87,9 +87,9 @@ pub fn cleanup_plan(
         .hint("see the note above; or say what to delete with --older-than or --keep"));
     }
     match (older_than, keep) {
-        (None, None) => retention::expired(state, &rules, now),
+        (None, None) => expired_checkpoints::expired(state, &rules, now),
         (age, keep) => {
-            retention::cleanup(state, &rules, now, age.unwrap_or(SignedDuration::ZERO), keep.unwrap_or_default(), named)
+            expired_checkpoints::cleanup(state, &rules, now, age.unwrap_or(SignedDuration::ZERO), keep.unwrap_or_default(), named)
         }
     }
 }
@@ -199,7 +199,7 @@ pub(super) fn retain(ctx: &mut Context, made: CheckpointTrigger) {
     if axiom_model::checkpoint::trigger::is_safety(made) || ctx.found.nothing_expires {
         return;
     }
-    let expired = retention::expired(ctx.state(), &rules(ctx), env::now());
+    let expired = expired_checkpoints::expired(ctx.state(), &rules(ctx), env::now());
     let outcome = expired.and_then(|gone| {
         if gone.is_empty() {
             return Ok(());

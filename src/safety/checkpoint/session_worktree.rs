@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::captures::{CapturedWorktree, CheckpointCaptures, beside, together};
+use super::captures::captured::{CapturedWorktree, CheckpointCaptures};
+use super::captures::{beside, together};
 use super::excluded;
 use super::submodules::{capture_with_submodules, still_held};
 use super::suspend_agents::SuspendedAgents;
@@ -146,6 +147,6 @@ pub(super) fn main_then(ctx: &Context, capture: &Oid, document: &CheckpointDocum
         (None, None) => return None,
     };
     let earlier = EarlierCapture { checkpoint: &document.name, main: capture, capture, coverage };
-    let then = ctx.repo.captures().capture_again(head, earlier).ok()?;
+    let then = ctx.repo.quick_captures().capture_again(head, earlier).ok()?;
     Some(WorktreeCapture { coverage: coverage.clone(), included: coverage.included.paths.clone(), ..then })
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
-use super::captures::CapturedWorktree;
+use super::captures::captured::CapturedWorktree;
 use super::verify::{CheckpointProblem, CheckpointVerifyDepth};
 use crate::context::handle::Context;
 use crate::folders::trash;
@@ -188,7 +188,7 @@ pub fn whereabouts(ctx: &Context, state: &SubmoduleState) -> Result<SubmoduleWhe
     for git_dir in worktrees.places_of_submodule(recorded) {
         if worktrees.is_submodule(&folder, &git_dir) {
             let repo = ctx.repo.submodule(&folder, &git_dir)?;
-            if repo.objects().holds(&state.capture) {
+            if repo.connectivity().holds(&state.capture) {
                 return Ok(SubmoduleWhereabouts::Here(repo));
             }
             has_lost_it |= git_dir == recorded;
@@ -197,7 +197,7 @@ pub fn whereabouts(ctx: &Context, state: &SubmoduleState) -> Result<SubmoduleWhe
             && elsewhere.starts_with(&state.worktree)
         {
             let repo = ctx.repo.submodule(&elsewhere, &git_dir)?;
-            moved = Some(repo).filter(|repo| repo.objects().holds(&state.capture));
+            moved = Some(repo).filter(|repo| repo.connectivity().holds(&state.capture));
         }
     }
     Ok(match moved {
@@ -297,7 +297,7 @@ pub(crate) fn collect(ctx: &Context, lfs_age: Duration) -> Result<()> {
     let mut names: BTreeSet<CheckpointName> = record.checkpoints.all()?.into_iter().map(|one| one.name.clone()).collect();
     names.extend(record.deleted_checkpoints.values().map(|gone| gone.record.name.clone()));
     names.extend(record.checkpoint_intent.clone());
-    let kept: BTreeSet<String> = ctx.repo.refs().ref_names(KEPT)?.into_iter().collect();
+    let kept: BTreeSet<String> = ctx.repo.ref_lists().ref_names(KEPT)?.into_iter().collect();
     for repo in repositories {
         let mut edits = Vec::new();
         let captures = [SUPERPROJECT_CAPTURES, BROUGHT_CAPTURES].map(|below| repo.refs().refs_below(below));
@@ -317,7 +317,7 @@ pub(crate) fn collect(ctx: &Context, lfs_age: Duration) -> Result<()> {
         if !edits.is_empty() {
             repo.refs().update_refs(&edits, "git axiom: no longer kept")?;
         }
-        if let Err(error) = repo.captures().release_lfs(lfs_age) {
+        if let Err(error) = repo.lfs_files().release_lfs(lfs_age) {
             tracing::warn!(%error, "contents of LFS files of a submodule that no checkpoint names stay for now");
         }
     }
@@ -352,7 +352,7 @@ pub(super) fn problems(
         };
         let capture = std::slice::from_ref(&state.capture);
         let mut add = |what: String, repairable| problems.push(CheckpointProblem { what, repairable });
-        if let Some(words) = repo.objects().missing_below(capture)? {
+        if let Some(words) = repo.connectivity().missing_below(capture)? {
             add(format!("objects of the submodule '{}' are missing or damaged: {words}", folder.display()), false);
             continue;
         }

@@ -12,8 +12,8 @@ use axiom_base::error::Result;
 use axiom_base::{env, files};
 use axiom_model::base::names::Oid;
 use axiom_model::checkpoint::record::CheckpointRecord;
-use axiom_model::queries::retention;
-use axiom_model::state::event::EventAuthor;
+use axiom_model::queries::expired_checkpoints;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::sessions::disk::MB;
 
 /// The largest file that is read.
@@ -63,7 +63,7 @@ pub(super) fn thin(ctx: &mut Context) -> Result<()> {
         return Ok(());
     }
     let all: Vec<CheckpointRecord> = ctx.state().record.checkpoints.all()?.into_iter().cloned().collect();
-    let thinnable = retention::thinnable(ctx.state(), &rules(ctx), env::now())?;
+    let thinnable = expired_checkpoints::thinnable(ctx.state(), &rules(ctx), env::now())?;
     let without = |count: usize| -> Result<u64> {
         let gone = &thinnable[..count];
         let rest = all.iter().filter(|record| !gone.contains(&record.name));

@@ -1,6 +1,6 @@
 //! Whether anything differs from the newest checkpoint, and the captures of it that are as good as new ones.
 
-use super::captures::{CapturedWorktree, CheckpointCaptures};
+use super::captures::captured::{CapturedWorktree, CheckpointCaptures};
 use super::checkpoint_list::document_of;
 use crate::context::handle::Context;
 use crate::operation::extras_of;
@@ -62,7 +62,7 @@ fn is_same_submodule(captured: &CheckpointCaptures, then: &SubmoduleState, now: 
     }
     let found = captured.worktrees().flat_map(|one| &one.submodules);
     let Some(found) = found.into_iter().find(|one| one.folder() == now.folder()) else { return Ok(then.capture == now.capture) };
-    Ok(found.repo.objects().holds(&then.capture) && is_same(&found.repo, &found.present, &then.capture)?)
+    Ok(found.repo.connectivity().holds(&then.capture) && is_same(&found.repo, &found.present, &then.capture)?)
 }
 
 /// Takes the newest checkpoint's captures of linked worktrees in which nothing has changed since, in place of new commits that say

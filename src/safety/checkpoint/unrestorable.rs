@@ -34,7 +34,7 @@ pub(super) fn ended_of(ctx: &Context, records: &[&CheckpointRecord]) -> Result<B
     let rewritten = rewritten(ctx)?;
     let without: BTreeSet<Oid> =
         odd.iter().filter(|record| !now.contains_key(&record.name)).map(|record| record.capture.clone()).collect();
-    let broken = ctx.repo.objects().broken_tips(&without.into_iter().collect::<Vec<_>>(), None)?;
+    let broken = ctx.repo.connectivity().broken_tips(&without.into_iter().collect::<Vec<_>>(), None)?;
     let standing = |record: &&CheckpointRecord| {
         let (is_whole, is_rewritten) = (!broken.contains(&record.capture), rewritten.contains(&record.capture));
         (record.name.clone(), CheckpointAvailability::of(&record.capture, now.get(&record.name), is_whole, is_rewritten))
@@ -51,7 +51,7 @@ fn named_now(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMap<Ch
             records.iter().zip(&names).filter_map(|(record, name)| Some((record.name.clone(), values.get(name)?.clone())));
         return Ok(named.collect());
     }
-    let [captures] = ctx.repo.refs().ref_listings([CAPTURES])?;
+    let [captures] = ctx.repo.ref_lists().ref_listings([CAPTURES])?;
     let mut named = BTreeMap::new();
     for (name, value) in captures.iter() {
         if let Ok(name) = CheckpointName::new(name) {

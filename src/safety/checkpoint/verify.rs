@@ -89,7 +89,7 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: CheckpointVerifyDepth) ->
     let standings = unrestorable::ended_of(ctx, &records.iter().collect::<Vec<_>>())?;
     // One walk for all captures: only where it fails, each is walked separately, to find the damaged ones.
     let all: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
-    let whole = ctx.repo.objects().missing_below(&all)?.is_none();
+    let whole = ctx.repo.connectivity().missing_below(&all)?.is_none();
     let read = if look == CheckpointVerifyDepth::Whole { read(ctx, &records, whole)? } else { ReadBackReport::default() };
     let mut contents = BTreeMap::new();
     let mut verified = |record: &CheckpointRecord| {
@@ -111,7 +111,7 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: CheckpointVerifyDepth) ->
         checkpoints.extend(heal::look(ctx, HealDepth::Names)?.unreadable.into_iter().map(no_checkpoint));
     }
     let damaged = checkpoints.iter().any(|one| !one.problems.is_empty());
-    let beside = if name.is_none() && !damaged { ctx.repo.objects().missing_of_all()? } else { None };
+    let beside = if name.is_none() && !damaged { ctx.repo.connectivity().missing_of_all()? } else { None };
     let not_read = match (look, read.too_large.len()) {
         (CheckpointVerifyDepth::Quick, _) => Some("file contents; only their existence was checked".to_owned()),
         (CheckpointVerifyDepth::Whole, 0) => None,
@@ -143,7 +143,7 @@ fn read(ctx: &Context, records: &[CheckpointRecord], whole: bool) -> Result<Read
         let each = captures.iter().filter_map(|capture| ctx.repo.objects().all_below(std::slice::from_ref(capture)).ok());
         each.flatten().collect()
     };
-    let tags = records.iter().map(|record| record.tag.clone()).filter(|tag| ctx.repo.objects().holds(tag));
+    let tags = records.iter().map(|record| record.tag.clone()).filter(|tag| ctx.repo.connectivity().holds(tag));
     objects.extend(tags);
     objects.sort_unstable();
     objects.dedup();
@@ -177,7 +177,7 @@ fn lfs_contents(
     let captures = std::iter::once(&record.capture).chain(others);
     let wrong: Vec<String> = captures
         .flat_map(|capture| {
-            ctx.repo.captures().lfs_problems(capture, look == CheckpointVerifyDepth::Whole, known).unwrap_or_default()
+            ctx.repo.lfs_files().lfs_problems(capture, look == CheckpointVerifyDepth::Whole, known).unwrap_or_default()
         })
         .map(|path| path.to_string())
         .collect();
@@ -187,7 +187,7 @@ fn lfs_contents(
 
 /// How many objects of its trees are missing here, in a partial clone.
 fn owed(ctx: &Context, record: &CheckpointRecord) -> Result<usize> {
-    if !ctx.repo.objects().is_partial() {
+    if !ctx.repo.connectivity().is_partial() {
         return Ok(0);
     }
     let (_, document) = document_of(ctx, &record.capture)?;
@@ -200,7 +200,7 @@ fn owed(ctx: &Context, record: &CheckpointRecord) -> Result<usize> {
         }
         trees.push(commit.tree);
     }
-    ctx.repo.objects().owed_below(&trees)
+    ctx.repo.connectivity().owed_below(&trees)
 }
 
 /// Rebuilds what [`verify`] reports as repairable, then verifies again; returns also what was repaired. Text that someone
@@ -315,8 +315,8 @@ fn problems(
 /// git's message if something that the checkpoint promises is missing: files, indexes, document and refs. The history of what was
 /// checked out is the user's: what was lost of it before the checkpoint was made is missing beside it.
 fn missing_of(ctx: &Context, record: &CheckpointRecord) -> Result<Option<String>> {
-    let objects = ctx.repo.objects();
-    let Some(words) = objects.missing_below(std::slice::from_ref(&record.capture))? else { return Ok(None) };
+    let connectivity = ctx.repo.connectivity();
+    let Some(words) = connectivity.missing_below(std::slice::from_ref(&record.capture))? else { return Ok(None) };
     let Ok((_, document)) = document_of(ctx, &record.capture) else { return Ok(Some(words)) };
     let captures: BTreeSet<&Oid> = document.workspaces.iter().map(|workspace| &workspace.capture).collect();
     let mut roots = BTreeSet::new();
@@ -326,7 +326,7 @@ fn missing_of(ctx: &Context, record: &CheckpointRecord) -> Result<Option<String>
             Err(_) => return Ok(Some(words)),
         }
     }
-    objects.missing_below(&roots.into_iter().collect::<Vec<_>>())
+    connectivity.missing_below(&roots.into_iter().collect::<Vec<_>>())
 }
 
 /// The trees of a capture and of its index, and what hangs on the index commit beside the commit that was checked out.

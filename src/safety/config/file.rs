@@ -6,7 +6,7 @@ use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
 use super::key_lookup::find;
-use super::keys::ConfigValueKind;
+use super::value_kind::ConfigValueKind;
 use axiom_base::error::{Code, Error, Result};
 
 /// More keys than any configuration has: others cannot make every verb slow.

@@ -19,7 +19,8 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_base::files::SmallFile;
 use axiom_git::Repository;
-use axiom_model::state::event::{Event, EventAuthor};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::EventAuthor;
 
 /// The largest configuration file that is read.
 pub const MAX_FILE: u64 = 16 * 1024 * 1024;

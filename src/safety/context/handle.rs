@@ -16,7 +16,8 @@ use axiom_git::{LooseCheckReport, Repository};
 use axiom_model::base::ids::{AgentId, OperationId, Token};
 use axiom_model::hook::due::due;
 use axiom_model::state::current_state::{OpenOperation, State};
-use axiom_model::state::event::{Event, EventAuthor, EventEnvelope};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::{EventAuthor, EventEnvelope};
 use axiom_model::state::trace_facts::{self, TraceInterest};
 use axiom_process::client::keeper_ancestry;
 use axiom_process::os::command::IN_OPERATION;
@@ -319,7 +320,7 @@ impl Context {
         let repo = Arc::clone(&self.repo);
         let _held = repo.hold_lock_in_children(lock)?;
         self.store.refresh()?;
-        if !repo.durability().objects_are_proved() {
+        if !repo.power_losses().objects_are_proved() {
             (self.after_start)(self)?;
         }
         let outcome = work(self);

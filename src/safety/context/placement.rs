@@ -19,7 +19,8 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_base::files::{FileLock, LockAttempt};
 use axiom_git::{Repository, WorktreeOwner};
-use axiom_model::state::event::{Event, EventAuthor};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::state::repository_location::{
     self, RecordedLocationState, RelocationCause, RepositoryLocation, RepositoryProvenance, RepositoryRelocation,
 };
@@ -59,7 +60,7 @@ pub fn settle(ctx: &mut Context, purpose: VerbPurpose) -> Result<Vec<String>> {
     let found = if ctx.layout().exists() { look(ctx)? } else { PlacementFinding::Settled };
     if purpose == VerbPurpose::Write {
         ownership::root_is_the_owner(&ctx.repo)?;
-        ctx.repo.worktrees().not_in_a_copied_worktree()?;
+        ctx.repo.worktree_owners().not_in_a_copied_worktree()?;
     }
     match (purpose, found) {
         (_, PlacementFinding::Settled) | (VerbPurpose::Look, PlacementFinding::Unknown) => Ok(Vec::new()),
@@ -87,13 +88,13 @@ pub fn write_down(layout: &StoreLayout, repo: &Repository) -> Result<()> {
     }
     layout.ensure()?;
     env::fault_point("placement.before-identity");
-    identity::write_first(layout, &RecordedIdentity::fresh(here(repo), repo.worktrees().main_entry())?)
+    identity::write_first(layout, &RecordedIdentity::fresh(here(repo), repo.bare().main_entry())?)
 }
 
 /// Chooses the recorded main worktree of a bare repository, for callers without a [`Context`].
 pub fn recall_main(repo: &Repository) -> Result<()> {
     if let Some(entry) = identity::read(&StoreLayout::new(repo.common_dir()))?.and_then(|identity| identity.main_entry) {
-        repo.worktrees().choose_main(&entry);
+        repo.bare().choose_main(&entry);
     }
     Ok(())
 }
@@ -102,11 +103,11 @@ pub fn recall_main(repo: &Repository) -> Result<()> {
 /// recorded, none is; without this check, the worktree of whichever command comes first would become the main one.
 pub fn main_is_chosen(ctx: &Context) -> Result<()> {
     let repo = &ctx.repo;
-    if repo.git_dir() == repo.common_dir() || repo.worktrees().main_entry().is_none() {
+    if repo.git_dir() == repo.common_dir() || repo.bare().main_entry().is_none() {
         return Ok(());
     }
     match identity::read(ctx.layout())? {
-        Some(identity) if identity.main_entry.is_none() => Err(repo.worktrees().none_is_chosen()?),
+        Some(identity) if identity.main_entry.is_none() => Err(repo.bare().none_is_chosen()?),
         Some(_) | None => Ok(()),
     }
 }
@@ -129,7 +130,7 @@ pub fn choose_here(ctx: &mut Context, cwd: &Path) -> Result<bool> {
     {
         return Err(gone);
     }
-    let chosen = RecordedIdentity { main_entry: repo.worktrees().main_entry(), ..identity };
+    let chosen = RecordedIdentity { main_entry: repo.bare().main_entry(), ..identity };
     identity::write(ctx.layout(), &chosen.at(here(&repo))?)?;
     ctx.repo = repo.into();
     Ok(true)
@@ -148,7 +149,7 @@ fn look(ctx: &Context) -> Result<PlacementFinding> {
         );
     };
     if let Some(entry) = &identity.main_entry {
-        ctx.repo.worktrees().choose_main(entry);
+        ctx.repo.bare().choose_main(entry);
     }
     let (recorded, inode) = identity.compare(ctx.repo.common_dir())?;
     let how = match (repository_location::find(recorded, inode), recorded) {
@@ -179,14 +180,14 @@ fn look(ctx: &Context) -> Result<PlacementFinding> {
 /// is not bare, its main worktree moves together with it.)
 fn main_has_moved(ctx: &Context, identity: &RecordedIdentity) -> bool {
     let now = identity.main_entry.as_ref().and_then(|_| here(&ctx.repo).worktree);
-    now.is_some() && now != identity.place.worktree && ctx.repo.worktrees().not_in_a_copied_worktree().is_ok()
+    now.is_some() && now != identity.place.worktree && ctx.repo.worktree_owners().not_in_a_copied_worktree().is_ok()
 }
 
 /// For a repository whose recorded place is lost: it is a copy where one of its workspaces belongs to
 /// another repository, and that repository's registration names this workspace too.
 fn original_by_workspaces(ctx: &Context) -> Result<Option<RepositoryRelocation>> {
     for workspace in ctx.state().restorable.workspaces.values() {
-        let WorktreeOwner::Others(other) = ctx.repo.worktrees().whose(Path::new(&workspace.path))? else { continue };
+        let WorktreeOwner::Others(other) = ctx.repo.worktree_owners().whose(Path::new(&workspace.path))? else { continue };
         let common = other.git_dir.ancestors().nth(2).filter(|_| other.names_back);
         let Some(common) = common else { continue };
         let worktree = common.parent().filter(|_| common.ends_with(".git")).map(|path| path.to_string_lossy().into_owned());
@@ -227,10 +228,10 @@ fn locked(ctx: &mut Context) -> Result<Vec<String>> {
                 (RelocationCause::Moved | RelocationCause::Restored, Some(identity)) => identity.at(placing.to)?,
                 (RelocationCause::Copied, identity) => {
                     let chosen = identity.and_then(|identity| identity.main_entry);
-                    RecordedIdentity::fresh(placing.to, chosen.or_else(|| ctx.repo.worktrees().main_entry()))?
+                    RecordedIdentity::fresh(placing.to, chosen.or_else(|| ctx.repo.bare().main_entry()))?
                 }
                 (RelocationCause::Moved | RelocationCause::Restored, None) => {
-                    RecordedIdentity::fresh(placing.to, ctx.repo.worktrees().main_entry())?
+                    RecordedIdentity::fresh(placing.to, ctx.repo.bare().main_entry())?
                 }
             };
             identity::write(ctx.layout(), &identity)?;

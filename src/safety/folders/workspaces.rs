@@ -186,7 +186,7 @@ pub fn repaired(ctx: &Context, workspace: &Workspace, trash: &Path) -> Result<(W
 
 fn has_its_own_repository(ctx: &Context, path: &Path) -> bool {
     let is_folder = path.join(".git").symlink_metadata().is_ok_and(|meta| meta.is_dir());
-    is_folder && ctx.repo.worktrees().has_a_repository_in(path)
+    is_folder && ctx.repo.worktree_owners().has_a_repository_in(path)
 }
 
 /// Whether an agent can work in its workspace.
@@ -203,7 +203,7 @@ pub enum WorkspaceCondition {
 /// Checks whether the folder of a workspace and its registration name each other. Waits for nothing.
 pub fn condition(ctx: &Context, workspace: &Workspace) -> Result<WorkspaceCondition> {
     let path = Path::new(&workspace.path);
-    if let WorktreeOwner::Others(other) = ctx.repo.worktrees().whose(path)? {
+    if let WorktreeOwner::Others(other) = ctx.repo.worktree_owners().whose(path)? {
         let there = other.git_dir.display();
         return Ok(WorkspaceCondition::ForAHuman(format!(
             "the .git of '{}' names another repository: '{there}'",
@@ -224,9 +224,9 @@ pub fn condition(ctx: &Context, workspace: &Workspace) -> Result<WorkspaceCondit
 /// Returns what was done. The caller holds the change lock.
 pub fn mend_contents(ctx: &Context, workspace: &Workspace) -> Result<Option<&'static str>> {
     let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?);
-    if let Some(what) = ctx.repo.workspaces().mend_registration(&path, &workspace.branch, &trash)? {
+    if let Some(what) = ctx.repo.registrations().mend_registration(&path, &workspace.branch, &trash)? {
         return Ok(Some(what));
     }
-    let index = ctx.repo.workspaces().mend_index(&path, &trash)?;
+    let index = ctx.repo.workspace_damage().mend_index(&path, &trash)?;
     Ok(index.then_some("had a damaged index, which was rebuilt from its commit"))
 }

@@ -10,7 +10,8 @@ use axiom_base::error::Result;
 use axiom_git::{self, MovedObstacle, TrashedObstacle, Worktree, take_away_again};
 use axiom_model::base::ids::OperationId;
 use axiom_model::base::ref_change::ChangeDirection;
-use axiom_model::journal::journaled::{JournaledOperation, TrashChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::TrashChange;
 
 use super::submodules;
 

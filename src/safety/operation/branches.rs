@@ -8,7 +8,8 @@ use crate::folders::workspace_folder;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::Head;
 use axiom_model::base::names::RefName;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::HeadState;
 
 /// Checks that no worktree outside of the operation uses a branch that moves: the worktree would seem to have staged changes
 /// that revert the new commits; or a rebase or bisect there could not end properly.
@@ -49,7 +50,7 @@ pub fn branches_are_free(ctx: &Context, operation: &JournaledOperation) -> Resul
             }
         }
         // During a rebase or bisect, HEAD is on no branch; at its end git would find another commit on the branch.
-        let waiting = ctx.repo.captures().branches_in_progress(&entry.worktree)?;
+        let waiting = ctx.repo.git_operations().branches_in_progress(&entry.worktree)?;
         if let Some((branch, kind)) = waiting.iter().find(|(branch, _)| is_meant(branch)) {
             return Err(Error::new(Code::BranchInUse, format!("{} is part of {} in '{place}'", branch.short(), kind.words()))
                 .hint(format!("end it there first: {}", kind.ways_out())));

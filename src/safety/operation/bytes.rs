@@ -3,7 +3,7 @@
 use axiom_base::error::Result;
 use axiom_git::{CaptureExtras, Repository, TreeChange, Worktree, WorktreeCapture};
 use axiom_model::base::names::Oid;
-use axiom_model::journal::journaled::WorktreeChange;
+use axiom_model::journal::journaled_changes::WorktreeChange;
 
 use super::steps::{capture_with, extras_of};
 
@@ -17,7 +17,7 @@ pub(crate) fn files_of(repo: &Repository, change: &WorktreeChange) -> Result<Vec
 pub(crate) fn files_named(repo: &Repository, worktree: &Worktree, change: &WorktreeChange) -> Result<Vec<TreeChange>> {
     let (old, new) = extras_of_both(repo, change)?;
     let changes = repo.captures().changed_files((&change.files.old, &old), (&change.files.new, &new))?;
-    repo.restore().of_other_bytes(worktree, &old, (&change.files.new, &new), changes)
+    repo.reversals().of_other_bytes(worktree, &old, (&change.files.new, &new), changes)
 }
 
 fn extras_of_both(repo: &Repository, change: &WorktreeChange) -> Result<(CaptureExtras, CaptureExtras)> {

@@ -7,7 +7,8 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_git::{ChangeAttempt, IndexLock, RefEdit, Repository, WorktreeRestore};
 use axiom_model::base::names::RefName;
 use axiom_model::base::ref_change::ChangeDirection;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::HeadState;
 use axiom_model::state::settle::edit_fits;
 
 use super::recorded_head::is_at;
@@ -46,7 +47,7 @@ pub(super) fn expectations(ctx: &Context, operation: &JournaledOperation) -> Res
     for change in &operation.advances {
         advance(ctx, change, ctx.txn(), |_, advance| {
             IndexLock::check_free(advance.worktree)?;
-            ctx.repo.restore().prepare_advance(advance)
+            ctx.repo.advances().prepare_advance(advance)
         })?;
     }
     for change in &operation.worktrees {

@@ -87,7 +87,7 @@ pub(crate) fn differences(
     changes.retain(|change| only.is_none_or(|only| only.covers(&change.path)) && is_within(&reach, change));
     let of_bytes: Vec<TreeChange> = changes.iter().filter(|change| change.is_of_bytes_alone()).cloned().collect();
     if !of_bytes.is_empty() {
-        let same: BTreeSet<RepoPath> = repo.restore().as_they_were(worktree, (tree, extras), of_bytes)?;
+        let same: BTreeSet<RepoPath> = repo.reversals().as_they_were(worktree, (tree, extras), of_bytes)?;
         changes.retain(|change| !same.contains(&change.path));
     }
     Ok(changes)

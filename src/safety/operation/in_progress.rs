@@ -51,7 +51,7 @@ impl GitOperationLine {
 /// on another commit. A bisect does not count: HEAD is detached during a bisect, and if the user has switched to a branch,
 /// moving it loses nothing of the bisect.
 pub fn holds_branch(ctx: &Context, worktree: &Worktree) -> Result<Option<GitOperation>> {
-    Ok(ctx.repo.captures().in_progress(worktree)?.into_iter().find(|kind| *kind != GitOperation::Bisect))
+    Ok(ctx.repo.git_operations().in_progress(worktree)?.into_iter().find(|kind| *kind != GitOperation::Bisect))
 }
 
 /// The fate of the operations that are in progress now, and of those that were in the capture `then`.

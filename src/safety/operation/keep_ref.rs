@@ -30,11 +30,11 @@ pub(crate) struct KeepRefContents {
 impl KeepRefContents {
     /// What a transaction's ref keeps; `None` where there is no such ref, or where it is damaged.
     pub fn by(ctx: &Context, txn: &OperationId) -> Result<Option<Self>> {
-        let Some(kept) = ctx.repo.refs().read_ref(&name_of(txn))?.filter(|kept| ctx.repo.objects().holds(kept)) else {
+        let Some(kept) = ctx.repo.refs().read_ref(&name_of(txn))?.filter(|kept| ctx.repo.connectivity().holds(kept)) else {
             return Ok(None);
         };
         let Ok(commit) = ctx.repo.objects().read_commit(&kept) else { return Ok(None) };
-        let Ok(entries) = ctx.repo.objects().read_tree(&commit.tree) else { return Ok(None) };
+        let Ok(entries) = ctx.repo.trees().read_tree(&commit.tree) else { return Ok(None) };
         let (tips, trees): (Vec<TreeEntry>, Vec<TreeEntry>) =
             entries.into_iter().partition(|entry| entry.name == TIPS.as_bytes());
         let tips = tips.into_iter().next().map(|entry| entry.oid);
@@ -102,9 +102,9 @@ pub(super) fn keep(ctx: &Context, operation: &JournaledOperation, txn: &Operatio
     let (commits, beside) = ctx.repo.tips().keep_tips(commits, tips)?;
     let mut entries: Vec<TreeEntry> = trees.into_iter().map(entry).collect();
     if !beside.is_empty() {
-        entries.push(TreeEntry { mode: TREE, oid: ctx.repo.objects().write_tree(&beside)?, name: TIPS.into() });
+        entries.push(TreeEntry { mode: TREE, oid: ctx.repo.trees().write_tree(&beside)?, name: TIPS.into() });
     }
-    let tree = ctx.repo.objects().write_tree(&entries)?;
+    let tree = ctx.repo.trees().write_tree(&entries)?;
     let (who, message) = (ctx.repo.objects().signature()?, format!("kept for undo: {}", operation.title));
     let commit = ctx.repo.objects().write_commit(&NewCommit { tree: &tree, parents: commits, who: &who, message: &message })?;
     publish(&ctx.repo, name, commit, &format!("git axiom: {}", operation.title))?;
@@ -126,7 +126,7 @@ mod tests {
         let commit = |name: &str, message: &str, parents: &[Oid]| {
             scratch.git(&["config", "user.name", name]);
             let repo = Repository::discover(&scratch.path()).unwrap();
-            let (tree, who) = (repo.objects().write_tree(&[]).unwrap(), repo.objects().signature().unwrap());
+            let (tree, who) = (repo.trees().write_tree(&[]).unwrap(), repo.objects().signature().unwrap());
             let parents = parents.to_vec();
             let made = repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message }).unwrap();
             repo.durability().sync_objects().unwrap();

@@ -9,7 +9,8 @@ use axiom_git::{ChangeAttempt, Repository, TreeChange, Worktree, WorktreeRestore
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{JournaledOperation, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::WorktreeChange;
 
 use super::bytes::files_of;
 use super::steps::{extras_of, worktree};

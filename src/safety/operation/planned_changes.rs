@@ -16,7 +16,7 @@ use axiom_model::base::names::RepoPath;
 use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::branch_config::BranchConfigChange;
-use axiom_model::journal::journaled::{HeadState, StashChange};
+use axiom_model::journal::journaled_changes::{HeadState, StashChange};
 use axiom_model::operation::change_json;
 use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
 use axiom_model::work::sessions::session::SessionMode;

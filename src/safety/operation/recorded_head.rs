@@ -1,7 +1,7 @@
 //! HEAD of a worktree, as an operation records it.
 
 use axiom_git::Head;
-use axiom_model::journal::journaled::HeadState;
+use axiom_model::journal::journaled_changes::HeadState;
 
 /// The state of HEAD, as an operation records it.
 pub fn head_state(head: &Head) -> HeadState {

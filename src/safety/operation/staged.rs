@@ -8,7 +8,8 @@ use axiom_base::error::Result;
 use axiom_git::{CaptureExtras, Repository, TreeChange};
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::base::ref_change::RefChange;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{HeadState, WorktreeChange};
 
 /// The paths of one worktree, ordered.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -79,7 +80,7 @@ fn in_no_tree(now: &CaptureExtras, then: &CaptureExtras) -> StagedChanges {
 fn staged(repo: &Repository, commit: Option<Oid>, index: &Oid) -> Result<BTreeMap<RepoPath, TreeChange>> {
     let committed = match commit {
         Some(commit) => repo.objects().read_commit(&commit)?.tree,
-        None => repo.objects().empty_tree()?,
+        None => repo.trees().empty_tree()?,
     };
     let changes = repo.history().diff_trees(&committed, index)?;
     Ok(changes.into_iter().map(|change| (change.path.clone(), change)).collect())

@@ -16,9 +16,8 @@ use axiom_model::base::ids::OperationId;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{
-    BranchAdvance, JournaledOperation, StashChange, TrashChange, WorkspaceChange, WorktreeChange,
-};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{BranchAdvance, StashChange, TrashChange, WorkspaceChange, WorktreeChange};
 
 use super::asides::{in_trash, put_back, take_away};
 use super::recorded_head::is_at;
@@ -182,7 +181,7 @@ fn carry_advance(
         return move_refs(ctx, &[change.ref_change()], "taken back", txn, attempt, done);
     }
     advance(ctx, change, txn, |ctx, advance| {
-        done.add(advance.worktree, ctx.repo.restore().apply_prepared(advance, attempt, ready.advances.get(&change.path))?);
+        done.add(advance.worktree, ctx.repo.advances().apply_prepared(advance, attempt, ready.advances.get(&change.path))?);
         if ctx.repo.refs().read_ref(advance.branch)?.as_ref() != Some(advance.new) {
             done.left.push(advance.branch.short().to_owned());
         }
@@ -230,7 +229,7 @@ impl OperationContents {
             all.worktrees.insert(change.worktree.path.clone(), staged);
         }
         for change in &operation.advances {
-            let staged = advance(ctx, change, txn, |ctx, advance| ctx.repo.restore().prepare_advance_files(advance))?;
+            let staged = advance(ctx, change, txn, |ctx, advance| ctx.repo.advances().prepare_advance_files(advance))?;
             all.advances.insert(change.path.clone(), staged);
         }
         Ok(all)
@@ -283,14 +282,16 @@ pub(super) fn restore_worktree(
     let outcome = match attempt {
         ChangeAttempt::First | ChangeAttempt::Again | ChangeAttempt::Back if index_stays => Ok(()),
         ChangeAttempt::First | ChangeAttempt::Again => {
-            repo.index(worktree).install_index_after(&index.new, &extras.index, &lock, &placed)
+            repo.index_edits(worktree).install_index_after(&index.new, &extras.index, &lock, &placed)
         }
-        ChangeAttempt::Back => repo.index(worktree).take_index_back((&index.old, &index.new), &extras.index, &lock, &placed),
+        ChangeAttempt::Back => {
+            repo.index_edits(worktree).take_index_back((&index.old, &index.new), &extras.index, &lock, &placed)
+        }
     };
     done.or_named(attempt, &of("the index"), outcome)?;
     env::fault_point("journal.index-installed");
     if !known || before.operation != extras.operation {
-        let outcome = repo.index(worktree).restore_operation(&extras, &trash::of_git_dir(ctx, worktree, txn)?);
+        let outcome = repo.index_edits(worktree).restore_operation(&extras, &trash::of_git_dir(ctx, worktree, txn)?);
         done.or_named(attempt, &of("the operation in progress"), outcome)?;
     }
     done.or_named(attempt, &of("the lock of the index"), lock.release())?;
@@ -353,7 +354,7 @@ fn move_refs(
     done.left.extend(moved.iter().map(|change| change.name.short().to_owned()));
     let edits: Vec<RefEdit> = open.into_iter().map(RefEdit::from).collect();
     let coming: Vec<Oid> =
-        edits.iter().filter_map(|edit| edit.new.clone()).filter(|oid| !ctx.repo.objects().holds(oid)).collect();
+        edits.iter().filter_map(|edit| edit.new.clone()).filter(|oid| !ctx.repo.connectivity().holds(oid)).collect();
     if !coming.is_empty()
         && let Some(kept) = super::keep_ref::KeepRefContents::by(ctx, txn)?
     {

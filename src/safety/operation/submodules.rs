@@ -18,7 +18,8 @@ use axiom_git::{
 use axiom_model::base::ids::OperationId;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::own_names::SUPERPROJECT_KEPT;
-use axiom_model::journal::journaled::{JournaledOperation, SubmoduleChange, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{SubmoduleChange, WorktreeChange};
 
 /// The tree `then`, in which the present submodules keep the commits that they have checked out now, but for those that go `back`
 /// themselves; and the paths of those for which `then` has another commit, or nothing: their folder stays. One that is not there is, for
@@ -47,11 +48,11 @@ pub(crate) fn with_own_submodules(
         };
         match (repo.restore().head_of_nested(&root.join(change.path.to_path())), &change.new) {
             (Some(commit), wanted) if wanted.as_ref().is_none_or(|wanted| wanted.oid != commit) => own.push(as_at(commit)),
-            (None, Some(_)) => absent.extend(repo.objects().submodule_in_tree(index, &change.path)?.map(as_at)),
+            (None, Some(_)) => absent.extend(repo.trees().submodule_in_tree(index, &change.path)?.map(as_at)),
             (Some(_), _) | (None, None) => {}
         }
     }
-    let tree = repo.objects().edit_tree(&repo.objects().edit_tree(&then, &own)?, &absent)?;
+    let tree = repo.trees().edit_tree(&repo.trees().edit_tree(&then, &own)?, &absent)?;
     Ok((tree, own.into_iter().map(|change| change.path).collect()))
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn opened(ctx: &Context, change: &SubmoduleChange) -> Result<(Arc<Rep
     let mut places = worktrees.places_of_submodule(git_dir).filter(|place| worktrees.is_submodule(folder, place));
     // Another one may be called by the same folder: what the operation knows is in the one that git moved.
     let is_it = |place: &PathBuf| {
-        let has = |oid| ctx.repo.submodule(folder, place).is_ok_and(|repo| repo.objects().holds(oid));
+        let has = |oid| ctx.repo.submodule(folder, place).is_ok_and(|repo| repo.connectivity().holds(oid));
         place == git_dir || known.is_some_and(has)
     };
     let Some(git_dir) = places.find(is_it) else {
@@ -205,9 +206,9 @@ fn around_has(ctx: &Context, operation: &JournaledOperation, folder: &Path) -> R
     let submodules = operation.submodules.iter().map(|around| (Some(around), &around.worktree));
     let all = worktrees.chain(submodules).filter_map(|(submodule, around)| Some((submodule, around, rest(around)?)));
     match all.min_by_key(|(_, _, rest)| rest.as_bytes().len()) {
-        Some((None, around, rest)) => ctx.repo.objects().is_in_tree(&around.files.new, &rest),
+        Some((None, around, rest)) => ctx.repo.trees().is_in_tree(&around.files.new, &rest),
         Some((Some(submodule), around, rest)) if submodule.checked_out.new => {
-            opened(ctx, submodule)?.0.objects().is_in_tree(&around.files.new, &rest)
+            opened(ctx, submodule)?.0.trees().is_in_tree(&around.files.new, &rest)
         }
         Some((Some(_), ..)) => Ok(false),
         // It does not change, and has the submodule that is checked out before or after.
@@ -229,7 +230,7 @@ pub(super) fn keep(ctx: &Context, change: &SubmoduleChange, txn: &OperationId, t
     let trees: BTreeSet<&Oid> =
         [&worktree.files, &worktree.index].into_iter().flat_map(|trees| [&trees.old, &trees.new]).collect();
     let entry = |oid: &Oid| TreeEntry { mode: TREE, oid: oid.clone(), name: oid.as_str().into() };
-    let tree = repo.objects().write_tree(&trees.into_iter().map(entry).collect::<Vec<_>>())?;
+    let tree = repo.trees().write_tree(&trees.into_iter().map(entry).collect::<Vec<_>>())?;
     publish_kept(&repo, name, (&tree, parents.into_iter().collect()), title)
 }
 
@@ -239,7 +240,7 @@ pub(super) fn keep_commits(repo: &Repository, name: &str, commits: &[Oid], title
     if repo.refs().read_ref(&name)?.is_some() {
         return Ok(());
     }
-    let tree = repo.objects().empty_tree()?;
+    let tree = repo.trees().empty_tree()?;
     publish_kept(repo, name, (&tree, commits.to_vec()), title)
 }
 

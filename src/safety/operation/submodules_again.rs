@@ -17,7 +17,7 @@ use axiom_model::base::own_names::SUPERPROJECT_KEPT;
 use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::submodules::HeldSubmodule;
-use axiom_model::journal::journaled::{HeadState, SubmoduleChange, WorkspaceChange, WorktreeChange};
+use axiom_model::journal::journaled_changes::{HeadState, SubmoduleChange, WorkspaceChange, WorktreeChange};
 
 /// Makes the submodules of a workspace again. One of which the main worktree's repository has no capture is left out. Safe to repeat.
 pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &OperationId) -> Result<()> {
@@ -39,7 +39,7 @@ pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Wor
 /// The main worktree's repository of a submodule of a workspace, where it has the capture.
 pub(crate) fn source(ctx: &Context, all: &[HeldSubmodule], one: &HeldSubmodule) -> Result<Option<Arc<Repository>>> {
     let main = ctx.repo.worktrees().main_worktree()?;
-    Ok(found(ctx, &main, all, &one.path)?.filter(|repo| repo.objects().holds(&one.capture)))
+    Ok(found(ctx, &main, all, &one.path)?.filter(|repo| repo.connectivity().holds(&one.capture)))
 }
 
 /// Keeps the captures of a workspace that goes to the trash where they were brought to, for as long as this can be undone.
@@ -118,7 +118,7 @@ fn repository(
 /// The change that gives an empty submodule its files, index, branch and HEAD.
 fn from_nothing(repo: &Repository, one: &HeldSubmodule) -> Result<SubmoduleChange> {
     let there = repo.submodule_worktree();
-    let (nothing, parts) = (repo.objects().empty_tree()?, repo.captures().capture_parts(&one.capture)?);
+    let (nothing, parts) = (repo.trees().empty_tree()?, repo.captures().capture_parts(&one.capture)?);
     let now = head_state(&repo.refs().head(&there)?);
     let head = match (&one.branch, &one.head) {
         (Some(branch), _) => HeadState::Branch(branch.clone()),

@@ -15,7 +15,7 @@ use axiom_git::{
 use axiom_model::base::ids::OperationId;
 use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{HeadState, WorkspaceChange};
+use axiom_model::journal::journaled_changes::{HeadState, WorkspaceChange};
 
 /// Brings a workspace back: from the trash where all of it is still there, otherwise recreated from its capture.
 pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &OperationId) -> Result<()> {
@@ -29,7 +29,7 @@ pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &Operatio
         return ctx.repo.workspaces().bring_back_lost(&aside(ctx, change)?);
     }
     // After a crash between the two moves, the folder in the trash still names its registration.
-    let is_registered = || Ok::<_, Error>(ctx.repo.worktrees().own_git_dir_of(Path::new(&change.trash))?.is_some());
+    let is_registered = || Ok::<_, Error>(ctx.repo.worktree_owners().own_git_dir_of(Path::new(&change.trash))?.is_some());
     if there(&change.trash) && (there(&change.git_dir_trash) || is_registered()?) {
         return ctx.repo.workspaces().bring_back(&aside(ctx, change)?).map(drop);
     }
@@ -71,8 +71,8 @@ pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Wor
     let beside = Some(ValueChange::new(&now, &extras));
     let restore = WorktreeRestore { worktree, from: &base, to: &files, trash: &trash, attempt, beside };
     let placed = ctx.repo.restore().restore_files(&restore)?.placed;
-    ctx.repo.index(worktree).install_index_after(&index, &extras.index, &lock, &placed)?;
-    ctx.repo.index(worktree).restore_operation(&extras, &trash::of_git_dir(ctx, worktree, txn)?)?;
+    ctx.repo.index_edits(worktree).install_index_after(&index, &extras.index, &lock, &placed)?;
+    ctx.repo.index_edits(worktree).restore_operation(&extras, &trash::of_git_dir(ctx, worktree, txn)?)?;
     lock.release()?;
     submodules_again::make_again(ctx, change, worktree, txn)
 }
@@ -86,9 +86,9 @@ pub(super) fn aside(ctx: &Context, change: &WorkspaceChange) -> Result<TrashedWo
     let registered = match change.lost {
         // The `.git` of such a folder, if there is one, does not name its registration.
         true => None,
-        false => match ctx.repo.worktrees().own_git_dir_of(Path::new(&change.workspace.path))? {
+        false => match ctx.repo.worktree_owners().own_git_dir_of(Path::new(&change.workspace.path))? {
             Some(git_dir) => Some(git_dir),
-            None => ctx.repo.worktrees().own_git_dir_of(Path::new(&change.trash))?,
+            None => ctx.repo.worktree_owners().own_git_dir_of(Path::new(&change.trash))?,
         },
     };
     Ok(TrashedWorkspace {

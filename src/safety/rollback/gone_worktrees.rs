@@ -33,7 +33,7 @@ pub(super) fn with_gone(
             continue;
         }
         let files = ctx.repo.captures().capture_parts(&then.capture)?.files;
-        let all = ctx.repo.history().diff_trees(&ctx.repo.objects().empty_tree()?, &files)?.into_iter();
+        let all = ctx.repo.history().diff_trees(&ctx.repo.trees().empty_tree()?, &files)?.into_iter();
         let comes = all.filter(|change| covers(&change.path));
         changes.extend(comes.map(|change| TreeChange { path: prefix.join(&change.path), ..change }));
         let extras = extras_of(&ctx.repo, Some(&then.capture))?;
@@ -45,7 +45,7 @@ pub(super) fn with_gone(
         return Ok(None);
     }
     let parts = ctx.repo.captures().capture_parts(&both.capture)?;
-    let files = ctx.repo.objects().edit_tree(&parts.files, &changes)?;
+    let files = ctx.repo.trees().edit_tree(&parts.files, &changes)?;
     let mut extras = extras_of(&ctx.repo, Some(&both.capture))?;
     extras.raw.extend(raw);
     extras.raw.sort_by(|a, b| a.path.cmp(&b.path));

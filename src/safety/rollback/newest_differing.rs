@@ -29,7 +29,7 @@ pub fn is_file(ctx: &Context, place: &Path, checkpoint: &CheckpointRecord) -> bo
     let Ok(worktrees) = worktrees(ctx) else { return false };
     let Ok((worktree, paths)) = in_one_worktree(&worktrees, std::slice::from_ref(&place.to_owned())) else { return false };
     let tree = worktree.path_text().ok().and_then(|text| files_of_worktree(ctx, checkpoint, &text));
-    tree.is_some_and(|tree| paths.iter().any(|path| ctx.repo.objects().is_in_tree(&tree, path).unwrap_or_default()))
+    tree.is_some_and(|tree| paths.iter().any(|path| ctx.repo.trees().is_in_tree(&tree, path).unwrap_or_default()))
 }
 
 /// The checkpoint that was found.
@@ -83,7 +83,7 @@ fn differs(ctx: &Context, files: &FilesToBringBack, then: &Oid, known: &mut [boo
 fn entry(ctx: &Context, tree: &Oid, path: &RepoPath) -> Result<Option<(u32, Oid)>> {
     match path.as_bytes().is_empty() {
         true => Ok(Some((0, tree.clone()))),
-        false => ctx.repo.objects().mode_and_id(tree, path),
+        false => ctx.repo.trees().mode_and_id(tree, path),
     }
 }
 

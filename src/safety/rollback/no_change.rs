@@ -4,7 +4,8 @@ use crate::checkpoint::CheckpointCaptures;
 use crate::context::handle::Context;
 use crate::operation;
 use axiom_base::error::Result;
-use axiom_model::journal::journaled::{JournaledOperation, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::WorktreeChange;
 use axiom_model::work::restorable::restorable_changes::RestorableChanges;
 
 use super::{RollbackRequest, RollbackScope};

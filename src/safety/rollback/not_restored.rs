@@ -24,7 +24,7 @@ pub(super) fn excluded_now(
     let comes = |change: &&TreeChange| change.old.is_none() && exclude.covers(&change.path, false);
     let mut excluded = Vec::new();
     for change in changes.iter().filter(comes) {
-        if !repo.objects().is_in_tree(index, &change.path)? && !repo.objects().is_in_tree(&now.index_tree, &change.path)? {
+        if !repo.trees().is_in_tree(index, &change.path)? && !repo.trees().is_in_tree(&now.index_tree, &change.path)? {
             excluded.push(change.clone());
         }
     }

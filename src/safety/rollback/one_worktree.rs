@@ -11,7 +11,8 @@ use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::coverage::CaptureCoverage;
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation, OperationKind};
+use axiom_model::journal::journaled::{JournaledOperation, OperationKind};
+use axiom_model::journal::journaled_changes::HeadState;
 
 use super::left_alone::made_by;
 use super::own_worktrees::OwnWorktreesFate;

@@ -8,7 +8,8 @@ use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::document::{CheckpointDocument, WorkspaceState};
 use axiom_model::checkpoint::record::CheckpointRecord;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::HeadState;
 use axiom_model::work::sessions::session::Session;
 
 use super::left_alone::is_same;

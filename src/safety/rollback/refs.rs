@@ -13,7 +13,8 @@ use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::branch_config::{ReturningBranchConfig, coming};
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::local_refs::{LocalRefChanges, StashEntry};
-use axiom_model::journal::journaled::{JournaledOperation, StashChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::StashChange;
 
 use super::preview::RollbackPreview;
 
@@ -64,7 +65,7 @@ pub(super) fn since(
         return Ok(LocalRefChanges::default());
     }
     let then = ctx.repo.checkpoints().refs_of_checkpoint(capture)?;
-    let mut since = then.since(&ctx.repo.refs().local_refs()?);
+    let mut since = then.since(&ctx.repo.ref_lists().local_refs()?);
     let moves: BTreeSet<&RefName> = operation.refs.iter().map(|change| &change.name).collect();
     without(&mut since, &moves);
     Ok(since)
@@ -122,9 +123,9 @@ pub(super) fn add_local_refs(
     for (name, oid) in gone {
         let why = if !ctx.repo.refs().is_place_of_ref(&name) {
             Some("its worktree is gone")
-        } else if ctx.repo.workspaces().is_blank_ref(&name)? {
+        } else if ctx.repo.registrations().is_blank_ref(&name)? {
             Some("its file is empty; 'git axiom recover' says how to repair it")
-        } else if !tags.contains(&oid) && !ctx.repo.objects().holds(&oid) {
+        } else if !tags.contains(&oid) && !ctx.repo.connectivity().holds(&oid) {
             Some("its object is gone")
         } else {
             None
@@ -138,7 +139,7 @@ pub(super) fn add_local_refs(
     let coming: Vec<Oid> = operation.refs.iter().filter_map(|change| change.value.new.clone()).collect();
     ctx.repo.checkpoints().write_tags_of_checkpoint(capture, &coming)?;
     let (here, lost): (Vec<StashEntry>, Vec<StashEntry>) =
-        stash.into_iter().partition(|entry| ctx.repo.objects().holds(&entry.id));
+        stash.into_iter().partition(|entry| ctx.repo.connectivity().holds(&entry.id));
     let name = || RefName::new(axiom_model::checkpoint::local_refs::STASH);
     preview
         .refs_left

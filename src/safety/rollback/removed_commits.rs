@@ -11,7 +11,8 @@ use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::BRANCHES;
 use axiom_model::base::ref_change::RefChange;
 use axiom_model::checkpoint::document::CheckpointDocument;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::HeadState;
 
 /// How many commits are listed at most.
 const COMMITS: usize = 1000;
@@ -116,6 +117,6 @@ fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result
     let tree = ctx.repo.objects().read_commit(new)?.tree;
     let message =
         format!("Roll back to checkpoint {name}\n\nThe commits since are on an upstream, so they are reverted, not removed.\n");
-    let commit = ctx.repo.history().commit_tree(&tree, std::slice::from_ref(old), &message)?;
+    let commit = ctx.repo.merges().commit_tree(&tree, std::slice::from_ref(old), &message)?;
     Ok(Some(BranchRevert { commit, commits, on_upstream }))
 }

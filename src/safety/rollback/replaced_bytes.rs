@@ -6,7 +6,8 @@ use crate::context::handle::Context;
 use crate::operation::{capture_with, extras_of};
 use axiom_base::error::Result;
 use axiom_git::Repository;
-use axiom_model::journal::journaled::{JournaledOperation, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::WorktreeChange;
 
 /// Where an operation replaces or removes files of which no capture has the bytes or the permissions, captures them together
 /// with the worktree's present state; the reversal and the undo restore from that capture. The operation's ref keeps it
@@ -35,8 +36,8 @@ pub fn keep_bytes(repo: &Repository, change: &mut WorktreeChange, now: &Captured
     let (modes, comes) = (&now.capture.extras.modes, extras_of(repo, change.captures.new.as_ref())?);
     let (old, new) = (now.capture.extras.beside(&change.files.old), comes.beside(&change.files.new));
     let replaced = repo.captures().differing(old, new)?;
-    let raw = repo.captures().with_bytes_replaced(&now.worktree, (old, &replaced))?;
-    let kept = repo.captures().with_permissions_replaced(&now.worktree, &replaced, modes, &comes.modes)?;
+    let raw = repo.kept_bytes().with_bytes_replaced(&now.worktree, (old, &replaced))?;
+    let kept = repo.captured_permissions().with_permissions_replaced(&now.worktree, &replaced, modes, &comes.modes)?;
     if raw != *known || kept != *modes {
         let mut extras = now.capture.extras.clone();
         (extras.raw, extras.modes) = (raw, kept);

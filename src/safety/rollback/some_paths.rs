@@ -137,7 +137,7 @@ fn name_something(
             continue;
         }
         let is_there = both.now.worktree.path().join(path.to_path()).symlink_metadata().is_ok();
-        if !ctx.repo.objects().is_in_tree(&then, path)? && !ctx.repo.objects().is_in_tree(&both.now.capture.tree, path)? {
+        if !ctx.repo.trees().is_in_tree(&then, path)? && !ctx.repo.trees().is_in_tree(&both.now.capture.tree, path)? {
             let error = if is_there {
                 Error::new(Code::InvalidInput, format!("checkpoint '{}' does not hold '{path}'", record.name))
                     .why("it is ignored or excluded, could not be read then, or is in a nested repository or behind a link")

@@ -21,7 +21,8 @@ use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::submodules::{HeldSubmodule, SubmoduleState};
-use axiom_model::journal::journaled::{HeadState, JournaledOperation, SubmoduleChange, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{HeadState, SubmoduleChange, WorktreeChange};
 
 /// How many commits that leave a branch are listed at most.
 const COMMITS: usize = 1000;
@@ -269,7 +270,7 @@ pub(super) fn names_something(
     let inner = |submodule: &RepoPath| path.within(submodule).filter(|inside| !inside.as_bytes().is_empty());
     for one in &now.submodules {
         if let Some(inside) = inner(&one.path)
-            && one.repo.objects().is_in_tree(&one.present.capture.tree, &inside)?
+            && one.repo.trees().is_in_tree(&one.present.capture.tree, &inside)?
         {
             return Ok(true);
         }
@@ -277,7 +278,7 @@ pub(super) fn names_something(
     for then in document.submodules_in(worktree) {
         if let Some(inside) = inner(&then.path)
             && let Ok(repo) = repository_of(ctx, then)
-            && repo.objects().is_in_tree(&repo.captures().capture_parts(&then.capture)?.files, &inside)?
+            && repo.trees().is_in_tree(&repo.captures().capture_parts(&then.capture)?.files, &inside)?
         {
             return Ok(true);
         }

@@ -19,7 +19,8 @@ use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::base::path_set::PathSet;
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::coverage::CaptureCoverage;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{HeadState, WorktreeChange};
 use axiom_model::queries::known_paths::together;
 
 use super::not_restored::{excluded_now, not_read, not_restored, other_kind_now};
@@ -58,7 +59,7 @@ pub(super) fn worktree_change(
     let WorktreeRollbackState { capture: then, head, coverage, only, exclude, submodules } = then;
     let files = with_spared(repo, (worktree, now), &changes, held.clone(), coverage)?;
     let excluded = excluded_now(repo, (now, exclude), &index, &changes)?;
-    let files = repo.objects().edit_tree(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
+    let files = repo.trees().edit_tree(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
     let excluded: Vec<RepoPath> = excluded.into_iter().map(|change| change.path).collect();
     let mut lost = not_restored(&path, coverage, &excluded);
     lost.extend(other_kind_now(&path, coverage, &changes));
@@ -71,11 +72,11 @@ pub(super) fn worktree_change(
     // A file that git ignores and that is on the disk exactly as the checkpoint has it stays, also when the rollback is
     // undone.
     let there = match is_checked_out(worktree.path()) {
-        true => repo.restore().there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?,
+        true => repo.reversals().there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?,
         // What is in the folder of a submodule that is not checked out goes with the worktree around it.
         false => Vec::new(),
     };
-    let was = repo.objects().edit_tree(&now.tree, &there)?;
+    let was = repo.trees().edit_tree(&now.tree, &there)?;
     preview.changes.operations.extend(operations(&path, &now.extras, &extras));
     let mut fitting = repo.index(worktree).for_checkout_of_now(extras.clone())?;
     // Also when the rollback is undone.
@@ -86,15 +87,15 @@ pub(super) fn worktree_change(
     // Files that stay also keep their bytes.
     fitting.raw = bytes_by(&now.extras.raw, &extras.raw, |path| differing.contains(path));
     let comes = fitting.raw.iter().filter(|one| differing.contains(&one.path));
-    let pointers = repo.captures().lfs_not_here(comes).into_iter();
+    let pointers = repo.lfs_files().lfs_not_here(comes).into_iter();
     preview.not_restored.extend(pointers.map(|inside| UnrestoredPathLine {
         worktree: path.clone(),
         path: inside,
         why: "lfsNotHere",
     }));
-    let permissions = repo
-        .captures()
-        .permissions_that_change(worktree, (&now.extras.modes, &fitting.modes), |path| differing.contains(path))?;
+    let permissions =
+        repo.captured_permissions()
+            .permissions_that_change(worktree, (&now.extras.modes, &fitting.modes), |path| differing.contains(path))?;
     preview
         .changes
         .permissions
@@ -130,10 +131,10 @@ fn wanted(
     let Some(only) = then.only else {
         let unread = beyond(repo, &out_of_reach(now, &extras), (&now.tree, &held))?;
         let stays: Vec<TreeChange> = unread.into_iter().map(TreeChange::reversed).collect();
-        let held = repo.objects().edit_tree(&held, &stays)?;
+        let held = repo.trees().edit_tree(&held, &stays)?;
         return Ok(WorktreeRollbackTarget { held, index, changes, extras });
     };
-    let held = repo.objects().edit_tree(&now.tree, &changes)?;
+    let held = repo.trees().edit_tree(&now.tree, &changes)?;
     let modes = extras.modes.into_iter().filter(|modes| only.covers(&modes.path)).collect();
     let extras = CaptureExtras {
         raw: extras.raw,
@@ -178,7 +179,7 @@ fn with_spared(
         .filter(|change| says_nothing(&change.path) && !appears(&change.path))
         .map(|change| change.clone().reversed())
         .collect();
-    repo.objects().edit_tree(&then, &spared)
+    repo.trees().edit_tree(&then, &spared)
 }
 
 /// Adds a worktree to the operation, and its changes to the preview.
@@ -204,7 +205,7 @@ pub(super) fn tell(
     let CapturedWorktree { worktree, capture: now, .. } = now;
     let committed = match now.head.commit() {
         Some(commit) => repo.objects().read_commit(commit)?.tree,
-        None => repo.objects().empty_tree()?,
+        None => repo.trees().empty_tree()?,
     };
     let dirty = paths(repo.history().diff_trees(&committed, &now.tree)?);
     // Bytes that only git's conversions hide are in no commit.

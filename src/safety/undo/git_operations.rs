@@ -11,7 +11,7 @@ use axiom_base::error::{Error, Result};
 use axiom_git::{GitOperation, Head, Repository, TreeChange, Worktree, WorktreeCapture};
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{HeadState, WorktreeChange};
+use axiom_model::journal::journaled_changes::{HeadState, WorktreeChange};
 use axiom_model::operation::operation_record::OperationRecord;
 
 use super::changed;
@@ -32,7 +32,7 @@ impl WorktreeUndo<'_> {
     /// overwrite.
     pub fn leaves_alone(&self, repo: &Repository, moved: &[&RefName], kinds: &[GitOperation]) -> Result<()> {
         let Some(kind) = kinds.first().copied() else { return Ok(()) };
-        let claimed = repo.captures().branches_in_progress(self.worktree)?.into_iter().map(|(name, _)| name);
+        let claimed = repo.git_operations().branches_in_progress(self.worktree)?.into_iter().map(|(name, _)| name);
         let mut on: BTreeSet<RefName> = claimed.collect();
         on.extend(self.now.head.branch().cloned());
         let moved = moved.iter().copied().find(|name| on.contains(*name));
@@ -55,18 +55,18 @@ impl WorktreeUndo<'_> {
     fn concerned(&self, repo: &Repository, kinds: &[GitOperation]) -> Result<BTreeSet<RepoPath>> {
         let committed = match self.now.head.commit() {
             Some(commit) => repo.objects().read_commit(commit)?.tree,
-            None => repo.objects().empty_tree()?,
+            None => repo.trees().empty_tree()?,
         };
         let mut paths: BTreeSet<RepoPath> = self.now.extras.index.unmerged.iter().map(|stage| stage.path.clone()).collect();
         paths.extend(repo.history().diff_trees(&committed, self.index.old)?.into_iter().map(|change| change.path));
         if kinds.contains(&GitOperation::Rebase) {
             let mut trees = vec![self.index.old.clone()];
-            for (name, _) in repo.captures().branches_in_progress(self.worktree)? {
+            for (name, _) in repo.git_operations().branches_in_progress(self.worktree)? {
                 if let Some(commit) = repo.refs().read_ref(&name)? {
                     trees.push(repo.objects().read_commit(&commit)?.tree);
                 }
             }
-            let nothing = repo.objects().empty_tree()?;
+            let nothing = repo.trees().empty_tree()?;
             for tree in trees {
                 paths.extend(repo.history().diff_trees(&nothing, &tree)?.into_iter().map(|change| change.path));
             }

@@ -14,7 +14,7 @@ use axiom_model::base::ids::OperationId;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::KEPT;
 use axiom_model::base::ref_change::ChangeDirection;
-use axiom_model::journal::journaled::HeadState;
+use axiom_model::journal::journaled_changes::HeadState;
 use axiom_model::operation::operation_record::OperationRecord;
 
 /// Checks that all objects that an undo and its redo need exist, with everything that they reach.
@@ -26,7 +26,7 @@ pub(super) fn are_there(ctx: &Context, transaction: &OperationRecord) -> Result<
         return Ok(());
     }
     let all: Vec<Oid> = needs.commits.iter().chain(&needs.trees).map(|oid| (*oid).clone()).collect();
-    let Some(words) = ctx.repo.objects().missing_beyond_refs(&all)? else { return Ok(()) };
+    let Some(words) = ctx.repo.connectivity().missing_beyond_refs(&all)? else { return Ok(()) };
     Err(Error::new(Code::NotUndoable, format!("'{}' cannot be undone any more: objects that it needs are gone", transaction.id))
         .why(words)
         .hint(format!("{}; then git may delete them", kept_until(ctx, transaction)))
@@ -43,14 +43,14 @@ pub(super) fn lost_needs<'t>(
     let is_lost = |one: &&OperationRecord| {
         let needs = UndoObjectNeeds::of(one);
         let trees = if kept.contains(&kept_ref(&one.id)) { None } else { Some(&needs.trees) };
-        let gone = |oid: &Oid| !ctx.repo.objects().holds(oid);
+        let gone = |oid: &Oid| !ctx.repo.connectivity().holds(oid);
         one.undoable()
             && (needs.commits.iter().filter(|oid| gone(oid)).any(|oid| !is_kept_beside(ctx, one, oid))
                 || trees.into_iter().flatten().any(|oid| gone(oid)))
     };
     let lost: Vec<&OperationRecord> = all.filter(is_lost).collect();
     // In a partial clone, only git knows which missing objects it can fetch.
-    if lost.is_empty() || ctx.repo.objects().is_partial() {
+    if lost.is_empty() || ctx.repo.connectivity().is_partial() {
         return Ok(Vec::new());
     }
     Ok(lost.into_iter().map(|one| (&one.id, format!("objects that it needs are gone: {}", kept_until(ctx, one)))).collect())
@@ -102,7 +102,8 @@ impl<'t> UndoObjectNeeds<'t> {
 
     /// Writes tag objects again that are missing and whose contents are kept.
     fn write_tags_again(&self, ctx: &Context, transaction: &OperationRecord) -> Result<()> {
-        let gone: Vec<Oid> = self.commits.iter().filter(|oid| !ctx.repo.objects().holds(oid)).map(|oid| (*oid).clone()).collect();
+        let gone: Vec<Oid> =
+            self.commits.iter().filter(|oid| !ctx.repo.connectivity().holds(oid)).map(|oid| (*oid).clone()).collect();
         if gone.is_empty() {
             return Ok(());
         }
@@ -112,7 +113,7 @@ impl<'t> UndoObjectNeeds<'t> {
     /// Whether the commit of the kept ref has all of them, except old values of branches that were only fast-forwarded,
     /// which the branch itself reaches. Then git has kept everything that they reach.
     fn are_kept(&self, ctx: &Context, transaction: &OperationRecord) -> Result<bool> {
-        if !self.commits.iter().chain(&self.trees).all(|oid| ctx.repo.objects().holds(oid)) {
+        if !self.commits.iter().chain(&self.trees).all(|oid| ctx.repo.connectivity().holds(oid)) {
             return Ok(false);
         }
         let KeepRefContents { parents, trees, tips } = KeepRefContents::by(ctx, &transaction.id)?.unwrap_or_default();
@@ -128,7 +129,7 @@ impl<'t> UndoObjectNeeds<'t> {
         let refs = transaction.refs.iter().filter_map(|change| change.value.old.as_ref().zip(change.value.new.as_ref()));
         for (old, new) in advances.chain(refs) {
             if !commits.contains(old)
-                && ctx.repo.objects().holds(new)
+                && ctx.repo.connectivity().holds(new)
                 && ctx.repo.history().is_ancestor(old, new).unwrap_or(false)
             {
                 commits.insert(old.clone());

@@ -17,7 +17,8 @@ use axiom_git::{CaptureExtras, TreeChange};
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{JournaledOperation, TrashChange, WorkspaceChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{TrashChange, WorkspaceChange};
 use axiom_model::operation::change_json::WorkspaceFate;
 
 /// What an undo changes.
@@ -64,7 +65,7 @@ pub(super) fn preview(
         if let Some(worktree) = &there {
             // Files and folders that change in nothing else.
             let (modes, is_known) = ((&now.modes[..], &then.modes[..]), |path: &RepoPath| known.binary_search(path).is_ok());
-            let paths = ctx.repo.captures().permissions_that_change(worktree, modes, is_known)?;
+            let paths = ctx.repo.captured_permissions().permissions_that_change(worktree, modes, is_known)?;
             let line = |path| FileLossLine { worktree: change.path.clone(), path };
             planned.permissions.extend(paths.into_iter().map(line));
         }

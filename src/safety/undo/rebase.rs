@@ -18,7 +18,7 @@ use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::path_set::PathSet;
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::coverage::CaptureCoverage;
-use axiom_model::journal::journaled::WorktreeChange;
+use axiom_model::journal::journaled_changes::WorktreeChange;
 
 /// A worktree's change, based on its present contents: the paths that the transaction changed go back, all others stay.
 pub(crate) fn rebased(
@@ -52,7 +52,7 @@ pub(crate) fn rebased(
     let untouched = files.untouched(repo, &wanted, &since)?;
     let files = onto(repo, (&change.files, &wanted), (&tree, since), &untouched)?;
     let stays = beyond(repo, &reach, (&tree, &files))?.into_iter().map(TreeChange::reversed);
-    let files = repo.objects().edit_tree(&files, &stays.collect::<Vec<_>>())?;
+    let files = repo.trees().edit_tree(&files, &stays.collect::<Vec<_>>())?;
     let index = &change.index;
     let (entries, since) =
         (repo.history().diff_trees(&index.old, &index.new)?, repo.history().diff_trees(&index.old, &now.index_tree)?);
@@ -87,7 +87,7 @@ fn forget_permissions(repo: &Repository, (changes, files): (&[TreeChange], &Oid)
     let removed = changes.iter().filter(|change| change.new.is_none());
     let gone: BTreeSet<RepoPath> = removed.flat_map(|change| change.path.folders_above().chain([change.path.clone()])).collect();
     for path in gone {
-        if !repo.objects().is_in_tree(files, &path)? {
+        if !repo.trees().is_in_tree(files, &path)? {
             extras.modes.retain(|one| one.path != path);
         }
     }
@@ -143,7 +143,7 @@ fn with_hidden(repo: &Repository, worktree: &Worktree, change: &WorktreeChange, 
     }
     let since = repo.history().diff_trees(&change.files.old, now)?;
     let gone: Vec<TreeChange> = since.into_iter().filter(|since| since.new.is_none() && !reach.covers(&since.path)).collect();
-    repo.objects().edit_tree(now, &repo.restore().still_there(worktree, (&change.files.old, now), &gone)?)
+    repo.trees().edit_tree(now, &repo.reversals().still_there(worktree, (&change.files.old, now), &gone)?)
 }
 
 pub(crate) type PresentWorktree<'c> = (&'c Worktree, &'c WorktreeCapture, Option<Oid>);
@@ -200,7 +200,7 @@ impl UndoWorktreeFiles<'_> {
         if since.is_empty() {
             return Ok(BTreeSet::new());
         }
-        repo.restore().as_they_were(self.worktree, (&self.change.files.old, self.left), since)
+        repo.reversals().as_they_were(self.worktree, (&self.change.files.old, self.left), since)
     }
 }
 
@@ -217,7 +217,7 @@ fn onto(
     if !conflicts.is_empty() {
         return Err(changed(&conflicts));
     }
-    if change.old == *now { Ok(change.new.clone()) } else { repo.objects().edit_tree(now, wanted) }
+    if change.old == *now { Ok(change.new.clone()) } else { repo.trees().edit_tree(now, wanted) }
 }
 
 pub(super) fn changed(what: &[String]) -> Error {

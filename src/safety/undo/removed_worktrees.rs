@@ -12,7 +12,8 @@ use axiom_git::Head;
 use axiom_model::base::ids::OperationId;
 use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::base::text::ValueChange;
-use axiom_model::journal::journaled::{BranchAdvance, JournaledOperation};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::BranchAdvance;
 
 /// Removes from an undo the changes in missing worktrees; returns their paths. Their branches still go back, together with
 /// the worktree in which they are checked out now, if there is one. Their files in the trash stay there.

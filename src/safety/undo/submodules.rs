@@ -10,7 +10,7 @@ use crate::operation::submodules::{is_checked_out, opened};
 use crate::rollback::submodules::{NOT_CAPTURED, present_at};
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::names::{Oid, RefName, RepoPath};
-use axiom_model::journal::journaled::SubmoduleChange;
+use axiom_model::journal::journaled_changes::SubmoduleChange;
 use axiom_model::operation::operation_record::OperationRecord;
 
 /// Bases the changes on the present contents. Leaves out, and names, those whose repository was removed since, and those that cannot be
@@ -65,7 +65,7 @@ pub(super) fn are_there(ctx: &Context, transaction: &OperationRecord) -> Result<
         let captures = [&worktree.captures.old, &worktree.captures.new].into_iter().flatten();
         let refs = change.refs.iter().filter_map(|one| one.value.old.as_ref());
         let needed: BTreeSet<&Oid> = trees.chain(captures).chain(refs).collect();
-        if needed.into_iter().any(|oid| !repo.objects().holds(oid)) {
+        if needed.into_iter().any(|oid| !repo.connectivity().holds(oid)) {
             let what = format!("'{}' cannot be undone any more: objects that it needs are gone", transaction.id);
             return Err(Error::new(Code::NotUndoable, what)
                 .why(format!("they were in the submodule '{}'", worktree.path))

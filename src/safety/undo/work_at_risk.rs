@@ -9,7 +9,7 @@ use axiom_model::base::ids::{CheckpointName, OperationId, TaskId};
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::operation::operation_record::OperationRecord;
 use axiom_model::picture::{MomentStanding, Picture, PictureFold};
-use axiom_model::work::signals::reports::ChangedLineCounts;
+use axiom_model::work::signals::report_parts::ChangedLineCounts;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 
 /// How many events are read for one moment of the picture: most events are none.

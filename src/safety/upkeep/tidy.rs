@@ -22,7 +22,7 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::base::own_names::SCRATCH;
 use axiom_model::queries::old_logs::{AgentLogNeed, need};
 use axiom_model::queries::task_checks::TaskCheckSubject;
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::agent::Agent;
 use axiom_process::client::leftovers;
 use axiom_store::layout::TRUSTED;
@@ -163,7 +163,7 @@ fn tidy_some(ctx: &Context, mut done: TrashCleanupReport) -> Result<TrashCleanup
         done.gone += done.remove_old(trash, days);
     }
     let common = ctx.repo.common_dir();
-    ctx.repo.refs().clear_dead_locks()?;
+    ctx.repo.own_refs().clear_dead_locks()?;
     done.remove_old(DeletionFolder::open(common, Path::new(SCRATCH)), SCRATCH_LASTS);
     // Copies of approved files that nobody has run for a while: they are written again where they are needed.
     done.remove_old(DeletionFolder::open(common, &Path::new(SCRATCH).join(TRUSTED)), SCRATCH_LASTS);

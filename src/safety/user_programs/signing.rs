@@ -9,7 +9,7 @@ use crate::context::handle::Context;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files::OwnFolder;
 use axiom_git::{PendingSignature, Repository};
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_process::client::step::{self, StepEnd, StepProcessSpec};
 
 /// How long a signature may take where a human may be asked for a passphrase.
@@ -24,7 +24,7 @@ struct SignaturesWanted<'r>(&'r Repository);
 
 impl Drop for SignaturesWanted<'_> {
     fn drop(&mut self) {
-        self.0.history().want_signatures(false);
+        self.0.signatures().want_signatures(false);
     }
 }
 
@@ -35,11 +35,11 @@ impl Drop for SignaturesWanted<'_> {
 /// Those of `work`; `SIGNING_FAILED`.
 pub fn with_signatures<T>(ctx: &mut Context, mut work: impl FnMut(&mut Context) -> Result<T>) -> Result<T> {
     let repo = std::sync::Arc::clone(&ctx.repo);
-    repo.history().want_signatures(true);
+    repo.signatures().want_signatures(true);
     let _wanted = SignaturesWanted(&repo);
     loop {
         let outcome = work(ctx);
-        match (outcome, repo.history().take_to_sign()) {
+        match (outcome, repo.signatures().take_to_sign()) {
             (Err(_), Some(to_sign)) => sign(ctx, to_sign)?,
             (outcome, _) => return outcome,
         }
@@ -48,7 +48,7 @@ pub fn with_signatures<T>(ctx: &mut Context, mut work: impl FnMut(&mut Context) 
 
 fn sign(ctx: &Context, to_sign: PendingSignature) -> Result<()> {
     let folder = OwnFolder::make_in(&ctx.layout().tmp_dir(), "sign-")?;
-    let call = ctx.repo.history().signing_call(&to_sign, folder.path())?;
+    let call = ctx.repo.signatures().signing_call(&to_sign, folder.path())?;
     let alone = !matches!(ctx.by(), EventAuthor::User);
     let limit = if alone { ALONE } else { WITH_A_HUMAN };
     let mut child_env = call.env;
@@ -77,5 +77,5 @@ fn sign(ctx: &Context, to_sign: PendingSignature) -> Result<()> {
             .hint("unlock the key (gpg-agent, ssh-agent), then try again")
             .hint("git config commit.gpgSign    shows whether signing is required"));
     }
-    ctx.repo.history().keep_signed(to_sign, folder.path(), &done.output)
+    ctx.repo.signatures().keep_signed(to_sign, folder.path(), &done.output)
 }

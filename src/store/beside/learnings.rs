@@ -7,7 +7,7 @@ use crate::layout::StoreLayout;
 use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_model::state::current_state::State;
-use axiom_model::work::signals::signal::LearningScope;
+use axiom_model::work::signals::learning_scope::LearningScope;
 use axiom_model::work::tasks::learnings;
 
 /// Writes the pages as the state has them. A crash leaves some of them as they were, until the next change.

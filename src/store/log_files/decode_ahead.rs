@@ -10,7 +10,7 @@ use crate::log_files::head::LineHeadCache;
 use crate::log_files::line;
 use crate::log_files::line::BadLine;
 use axiom_base::own_process::threads;
-use axiom_model::state::event::EventEnvelope;
+use axiom_model::state::event_envelope::EventEnvelope;
 
 /// More threads than this do not help, because one thread applies what they decode.
 const MOST_THREADS: usize = 4;

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use axiom_model::base::ids::{AgentId, OperationId};
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 
 /// The envelope of a line, without its event.
 pub struct EventLineHead {

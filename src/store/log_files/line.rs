@@ -12,7 +12,8 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::OperationId;
 use axiom_model::base::log_version::{BEFORE, VERSION};
 use axiom_model::base::sealed::{self, BrokenSeal};
-use axiom_model::state::event::{Event, EventAuthor, EventEnvelope};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::{EventAuthor, EventEnvelope};
 
 /// The longest line that is written or read, in bytes.
 pub const MAX_LINE: usize = 512 * 1024 * 1024;

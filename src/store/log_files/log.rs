@@ -18,7 +18,8 @@ use crate::log_files::segments::LogSegment;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_model::base::sealed::SUM_LENGTH;
-use axiom_model::state::event::{Event, EventEnvelope};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::EventEnvelope;
 
 /// How much is read at once: small enough for the processor's cache.
 const CHUNK: usize = 128 * 1024;

@@ -13,7 +13,8 @@ use axiom_base::error::{Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::ids::OperationId;
 use axiom_model::state::current_state::State;
-use axiom_model::state::event::{Event, EventAuthor, EventEnvelope};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::{EventAuthor, EventEnvelope};
 
 /// Saves all files in a new folder below `damaged/`, and starts a log with `state` as its event number `seq`, which is above
 /// all known ones. The caller holds the state lock and the snapshot lock. A crash leaves the old log or the new one;

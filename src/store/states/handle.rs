@@ -24,7 +24,8 @@ use axiom_base::{env, files};
 use axiom_model::base::ids::OperationId;
 use axiom_model::operation::touched::changes_tasks;
 use axiom_model::state::current_state::State;
-use axiom_model::state::event::{Event, EventAuthor, EventEnvelope};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::{EventAuthor, EventEnvelope};
 use axiom_model::state::repository_location::RepositoryRelocation;
 
 /// How long an append waits for the state lock.

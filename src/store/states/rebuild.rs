@@ -18,7 +18,8 @@ use axiom_base::files;
 use axiom_model::base::ids::TaskId;
 use axiom_model::checkpoint::catalog::CheckpointCatalog;
 use axiom_model::state::current_state::State;
-use axiom_model::state::event::{Event, EventEnvelope};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::EventEnvelope;
 use axiom_model::work::tasks::task::{Task, TaskStatus};
 
 /// The largest file that is read for this.

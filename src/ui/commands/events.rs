@@ -12,7 +12,7 @@ use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::OperationId;
 use axiom_model::state::audit::describe;
 use axiom_model::state::current_state::State;
-use axiom_model::state::event::EventEnvelope;
+use axiom_model::state::event_envelope::EventEnvelope;
 use axiom_safety::context::event_waiter::LogEventWaiter;
 use axiom_safety::context::handle::Context;
 use axiom_safety::history;

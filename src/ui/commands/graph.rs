@@ -14,7 +14,7 @@ use axiom_base::error::{Exit, Result};
 use axiom_base::files;
 use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::picture::{Picture, PictureMomentKind, lanes, svg};
-use axiom_model::work::signals::reports::ChangedLineCounts;
+use axiom_model::work::signals::report_parts::ChangedLineCounts;
 use axiom_safety::undo::work_at_risk;
 use axiom_safety::undo::work_at_risk::{UnmergedTask, WorkAtRisk};
 

@@ -185,7 +185,7 @@ pub fn run(args: &InitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
         workspace_root: args.workspaces_beside.then(|| workspace_folder::beside(&ctx)).transpose()?,
     };
     screen.answer(&answer, || answer.in_words())?;
-    if ctx.repo.worktrees().main_entry().is_some() && (created || chosen || ctx.repo.worktrees().current_worktree()? != main) {
+    if ctx.repo.bare().main_entry().is_some() && (created || chosen || ctx.repo.worktrees().current_worktree()? != main) {
         screen.note(&format!("note: the repository is bare; its main worktree is '{}'", main.path().display()));
     }
     tell_of_missing_identity(&ctx, screen)?;

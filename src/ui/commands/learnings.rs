@@ -11,7 +11,7 @@ use crate::wording::learnings::in_words;
 use axiom_agents::learnings;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::ids::{AgentId, TaskId};
-use axiom_model::work::signals::signal::LearningScope;
+use axiom_model::work::signals::learning_scope::LearningScope;
 use axiom_model::work::tasks::learnings::{Learning, LearningId, of_task};
 
 /// Arguments of `learnings`.

@@ -17,7 +17,7 @@ use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::LockName;
 use axiom_model::work::sessions::lock::LockSlots;
-use axiom_safety::config::keys::ConfigValueKind;
+use axiom_safety::config::value_kind::ConfigValueKind;
 use axiom_safety::lock;
 use axiom_safety::lock::list;
 use axiom_safety::lock::list::{LockSlot, LockSlotHold, LockSlotState};

@@ -61,7 +61,7 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::{Cli, GlobalArgs, Verb};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_safety::context::Repository;
 use axiom_safety::context::configure::ConfigMessages;
 use axiom_safety::context::handle::Context;
@@ -190,7 +190,7 @@ pub fn open_to_choose(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Sc
     for what in std::mem::take(&mut ctx.found.said) {
         screen.note(&format!("note: {what}"));
     }
-    ctx.repo.worktrees().not_in_a_bare_one()?;
+    ctx.repo.bare().not_in_a_bare_one()?;
     // Verbs that only look change nothing, and what they see may be a line that is just being written.
     if purpose == VerbPurpose::Write {
         ctx.mend_log().iter().for_each(|warning| warn(warning, screen));

@@ -1,17 +1,17 @@
 //! `git axiom rollback …` and `git axiom restore`. The rollback of a task is in `task`, the menu in `menu`, the texts in
 //! `crate::wording`.
 
+mod arguments;
 pub(in crate::commands) mod menu;
 mod restore;
 mod task;
 
+pub use arguments::RollbackArgs;
+use arguments::{RollbackCommonArgs, RollbackVerb, RollbackWhereArgs};
 pub use restore::{RestoreArgs, restore};
 
-use std::num::ParseIntError;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::foreground::tell_hooks;
@@ -19,14 +19,11 @@ use super::{open_with_usable_config, purpose, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::commands::grammar::arguments::GlobalArgs;
-use crate::commands::grammar::consent::ConsentArgs;
 use crate::wording::counted_sections;
 use crate::wording::rollback::{nothing_changes, people};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::GateId;
-use axiom_model::work::gates::gate::AfterHalt;
-use axiom_model::work::sessions::session::SessionMode;
 use axiom_safety::attach::since::changed_by_others;
 use axiom_safety::attach::{at_work, prompts};
 use axiom_safety::checkpoint as op;
@@ -34,151 +31,7 @@ use axiom_safety::context::handle::Context;
 use axiom_safety::operation::planned_changes::{FileLossLine, here};
 use axiom_safety::operation::{EndedOperation as Closed, put_back};
 use axiom_safety::rollback;
-use axiom_safety::rollback::{LocalRefsPolicy, RollbackPreview, RollbackRequest, RollbackScope, StoppedAgentLine};
-
-/// Arguments of `rollback`.
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
-#[command(after_help = "\
-A rollback first saves what it replaces in a checkpoint. Files in the way that no checkpoint
-holds (ignored files) are moved to .worktrees/trash, for checkpoints.keepDeletedDays, or until
-'git clean -x' deletes them. So it can be undone: git axiom undo
-
-  git axiom rollback --prompt 2           to before this prompt, in its worktree
-  git axiom rollback before-refactoring   to this checkpoint, by its exact name
-  git axiom rollback --at '1 hour ago'    to the newest checkpoint at that time
-  git axiom rollback task task-001        only the work of this task
-
-Without arguments, at a terminal, it shows the checkpoints and asks.")]
-pub struct RollbackArgs {
-    /// The checkpoint: its exact name, or its whole id
-    #[arg(conflicts_with_all = ["at", "prompt", "session"])]
-    name: Option<String>,
-    /// The beginning of the last session
-    #[arg(long, conflicts_with_all = ["at", "prompt", "worktree", "all_worktrees", "paths"])]
-    session: bool,
-    #[command(flatten)]
-    place: RollbackWhereArgs,
-    /// Finish an interrupted operation
-    #[arg(long = "continue", conflicts_with_all = ENDS_ALONE)]
-    go_on: bool,
-    /// Put everything back as it was before an interrupted operation
-    #[arg(long, conflicts_with = "go_on", conflicts_with_all = ENDS_ALONE)]
-    abort: bool,
-    #[command(subcommand)]
-    to: Option<RollbackVerb>,
-}
-
-/// What the end of an interrupted operation does not take; --yes is accepted for scripts.
-const ENDS_ALONE: [&str; 12] =
-    ["name", "session", "prompt", "all_worktrees", "at", "worktree", "paths", "dry_run", "no_stop", "refs", "no_refs", "retry"];
-
-/// Where to go back to.
-#[derive(Debug, Subcommand)]
-#[allow(missing_docs)] // what each does is in the table of verbs
-enum RollbackVerb {
-    Checkpoint(RollbackCheckpointArgs),
-    Task(task::RollbackTaskArgs),
-    Session(RollbackCommonArgs),
-}
-
-/// Arguments of `rollback checkpoint`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-With paths after '--', only these files and folders are restored, in the worktree that they are
-in: HEAD, the index, branches, tasks and all other files stay. 'git axiom restore' is short for
-that.")]
-pub struct RollbackCheckpointArgs {
-    /// Its name, or a unique beginning of it
-    #[arg(required_unless_present_any = ["at", "prompt"], conflicts_with_all = ["at", "prompt"])]
-    name: Option<String>,
-    #[command(flatten)]
-    place: RollbackWhereArgs,
-}
-
-/// A prompt to an attached agent.
-#[derive(Debug, Clone, Copy)]
-enum ChosenPrompt {
-    Number(u32),
-    /// The last one in the current worktree.
-    Last,
-}
-
-impl FromStr for ChosenPrompt {
-    type Err = ParseIntError;
-
-    fn from_str(text: &str) -> std::result::Result<Self, ParseIntError> {
-        if text == "last" { Ok(Self::Last) } else { text.parse().map(Self::Number) }
-    }
-}
-
-impl ChosenPrompt {
-    fn number(self, ctx: &Context) -> Result<u32> {
-        match self {
-            Self::Number(number) => Ok(number),
-            Self::Last => prompts::last_here(ctx),
-        }
-    }
-}
-
-/// Where to, other than by a name, and how.
-#[derive(Debug, Args)]
-struct RollbackWhereArgs {
-    /// The moment before this prompt to an attached agent, the last one in this worktree where no number is given: its worktree
-    /// alone; 'git axiom prompts' lists them
-    #[arg(long, value_name = "NUMBER", num_args = 0..=1, default_missing_value = "last",
-          conflicts_with_all = ["at", "worktree"])]
-    prompt: Option<ChosenPrompt>,
-    /// All worktrees, your own linked ones too, branches and tasks
-    #[arg(long, conflicts_with_all = ["worktree", "paths"])]
-    all_worktrees: bool,
-    /// The newest checkpoint at this time, which is given as git reads times: 10:30, '1 hour ago'
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    at: Option<String>,
-    /// Roll back only this worktree; other worktrees, their branches and the tasks stay
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["refs", "no_refs", "mode", "paths"])]
-    worktree: Option<PathBuf>,
-    /// Restore only these files and folders
-    #[arg(last = true, value_name = "PATH", conflicts_with_all = ["refs", "no_refs", "mode"])]
-    paths: Vec<PathBuf>,
-    #[command(flatten)]
-    how: RollbackCommonArgs,
-}
-
-#[derive(Debug, Args)]
-struct RollbackCommonArgs {
-    #[command(flatten)]
-    consent: ConsentArgs,
-    /// Refuse if agents are working, instead of stopping them
-    #[arg(long)]
-    no_stop: bool,
-    /// Also move back branches, tags and other local refs that moved since (deleted ones are always restored)
-    #[arg(long, conflicts_with = "no_refs")]
-    refs: bool,
-    /// Leave deleted branches, tags and stash entries deleted
-    #[arg(long)]
-    no_refs: bool,
-    /// Let agents start the tasks again at once, instead of holding them at claim gates
-    #[arg(long)]
-    retry: bool,
-    /// The mode afterwards; without it the mode never becomes one that asks less
-    #[arg(long, value_name = "MODE")]
-    mode: Option<SessionMode>,
-}
-
-impl RollbackCommonArgs {
-    fn wish<'a>(&self, name: &'a str, part: RollbackScope<'a>) -> RollbackRequest<'a> {
-        RollbackRequest { name, part, refs: self.refs(), afterwards: AfterHalt::with_retry(self.retry), mode: self.mode }
-    }
-
-    fn refs(&self) -> LocalRefsPolicy {
-        match (self.refs, self.no_refs) {
-            (true, _) => LocalRefsPolicy::MoveToo,
-            (false, true) => LocalRefsPolicy::Stay,
-            (false, false) => LocalRefsPolicy::ComeBack,
-        }
-    }
-}
+use axiom_safety::rollback::{RollbackPreview, RollbackRequest, RollbackScope, StoppedAgentLine};
 
 /// What a rollback changed; with `--dry-run`, what it would change.
 #[derive(Serialize)]
@@ -254,27 +107,6 @@ fn to_session(how: &RollbackCommonArgs, ctx: &mut Context, screen: &mut Screen) 
             .hint("git axiom prompts    lists the prompts to agents that you run yourself"));
     };
     checkpoint(ctx, screen, how.wish(name.as_str(), RollbackScope::Whole), how)
-}
-
-impl RollbackWhereArgs {
-    /// Whether they say where to go back to.
-    fn names_one(&self) -> bool {
-        self.prompt.is_some() || self.at.is_some()
-    }
-
-    /// Refuses options for a rollback to nowhere: the menu would not heed them.
-    fn says_nothing(&self) -> Result<()> {
-        let Self { how, paths, worktree, all_worktrees, .. } = self;
-        let RollbackCommonArgs { consent, no_stop, refs, no_refs, retry, mode } = how;
-        let said = [consent.dry_run, consent.yes, *no_stop, *refs, *no_refs, *retry, mode.is_some(), worktree.is_some()];
-        if said.contains(&true) || *all_worktrees || !paths.is_empty() {
-            return Err(Error::new(Code::Usage, "it is not said where to go back to")
-                .hint("git axiom rollback --prompt NUMBER    to before a prompt; 'git axiom prompts' lists them")
-                .hint("git axiom rollback NAME    to a checkpoint; 'git axiom checkpoint list' lists them")
-                .hint("git axiom rollback --at TIME    to the newest checkpoint at that time"));
-        }
-        Ok(())
-    }
 }
 
 /// The worktree that the user named.

@@ -7,8 +7,9 @@ use crate::cli::screen::Screen;
 use axiom_agents::keeper;
 use axiom_base::error::{Exit, Result};
 use axiom_model::agent::adapter::ToolKind;
-use axiom_model::work::signals::signal::{AgentSignal, FileReport, LearningScope, ReportedFileRole, ToolReport};
-use axiom_safety::config::keys::ConfigValueKind;
+use axiom_model::work::signals::learning_scope::LearningScope;
+use axiom_model::work::signals::signal::{AgentSignal, FileReport, ReportedFileRole, ToolReport};
+use axiom_safety::config::value_kind::ConfigValueKind;
 
 /// Reports of an agent; only to be called by agents.
 #[derive(Debug, Subcommand)]

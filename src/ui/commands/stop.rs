@@ -15,7 +15,7 @@ use axiom_agents::supervise::SupervisorOptions;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::{AgentId, GateId, TaskId};
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::gates::gate::{AfterHalt, GateKind};
 use axiom_safety::context::placement::VerbPurpose;
 

@@ -12,7 +12,7 @@ use crate::wording::undo::{UndoOutcomeJson, explain, with_possible};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::operation::operation_record::OperationRecord;
 use axiom_model::operation::undo::UndoSelector;
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_safety::attach::at_work;
 use axiom_safety::context::handle::Context;
 use axiom_safety::operation::planned_changes::here;

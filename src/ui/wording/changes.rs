@@ -11,7 +11,7 @@ use axiom_model::base::own_names::CAPTURES;
 use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::branch_config::said;
-use axiom_model::journal::journaled::HeadState;
+use axiom_model::journal::journaled_changes::HeadState;
 use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
 use axiom_model::state::audit::change_text;
 use axiom_model::work::tasks::task::{TaskChangeSet, TaskFieldChange};

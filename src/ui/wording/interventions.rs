@@ -10,7 +10,7 @@ use axiom_model::base::forms::plural::count_of;
 use axiom_model::base::ids::{CheckpointName, TaskId};
 use axiom_model::queries::choices::ReadyTaskChoice;
 use axiom_model::queries::gate_line::OpenGateDecisionJson;
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
 
 /// How many agents a question names.

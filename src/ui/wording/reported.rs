@@ -1,8 +1,8 @@
 //! What agents reported of a task, as rows of `task show`, and for `recover inspect`.
 
 use crate::cli::{visible, words};
-use axiom_model::queries::task_standing::{ReportedFile, ReportedWork};
-use axiom_model::work::signals::reports::{Subtask, SubtaskStage};
+use axiom_model::queries::reported_work::{ReportedFile, ReportedWork};
+use axiom_model::work::signals::report_parts::{Subtask, SubtaskStage};
 
 /// How many parts or files are listed; `--json` has all.
 const MOST: usize = 20;

@@ -8,7 +8,7 @@ use super::changes::{ComingFiles, add_all, totals};
 use super::counted_sections::CountedSections;
 use crate::cli::{visible, words};
 use axiom_base::error::{Code, Error};
-use axiom_model::journal::journaled::TrashChange;
+use axiom_model::journal::journaled_changes::TrashChange;
 use axiom_model::operation::change_json::WorkspaceFate;
 use axiom_model::operation::operation_record::OperationRecord;
 use axiom_model::operation::undo::UndoSelector;

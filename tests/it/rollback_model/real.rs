@@ -13,7 +13,7 @@ use git_axiom::base::error::{Code, Error, Result};
 use git_axiom::model::base::ids::{CheckpointName, TaskId};
 use git_axiom::model::checkpoint::trigger::CheckpointTrigger;
 use git_axiom::model::operation::undo::UndoSelector;
-use git_axiom::model::state::event::EventAuthor;
+use git_axiom::model::state::event_envelope::EventAuthor;
 use git_axiom::model::work::gates::gate::AfterHalt;
 use git_axiom::model::work::guarded::AllowedGuardedFiles;
 use git_axiom::safety::checkpoint;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use git_axiom::model::base::ids::CheckpointName;
 use git_axiom::model::state::current_state::State;
-use git_axiom::model::state::event::{Event, EventEnvelope};
+use git_axiom::model::state::event::Event;
+use git_axiom::model::state::event_envelope::EventEnvelope;
 use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::log_files::{line, log, segments};
 use git_axiom::store::states::checkpoints;

@@ -7,7 +7,7 @@ use git_axiom::base::error::Code;
 use git_axiom::model::base::ids::OperationId;
 use git_axiom::model::base::sealed;
 use git_axiom::model::state::current_state::State;
-use git_axiom::model::state::event::{EventAuthor, EventEnvelope};
+use git_axiom::model::state::event_envelope::{EventAuthor, EventEnvelope};
 use git_axiom::store::beside::tasks;
 use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::log_files::{line, log};

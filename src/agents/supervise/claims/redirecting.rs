@@ -15,7 +15,7 @@ use axiom_model::base::ids::{AgentId, RequestId, TaskId};
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::state::event::Event;
 use axiom_model::work::agent::Workspace;
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::gates::gate::{AfterHalt, Gate, GateKind, GateRedirect, RedirectWorkspace, TaskHoldReason};
 use axiom_model::work::hooks::hook_event::HookEvent;
 use axiom_model::work::tasks::branch_names;

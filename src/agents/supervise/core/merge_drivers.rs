@@ -61,7 +61,7 @@ impl MergeDrivers {
         task: &TaskId,
         error: Error,
     ) -> Result<()> {
-        let Some(asked) = desk.ctx.repo.history().take_merge_to_run().filter(|_| error.code() == Code::Busy) else {
+        let Some(asked) = desk.ctx.repo.merges().take_merge_to_run().filter(|_| error.code() == Code::Busy) else {
             return Err(error);
         };
         if let Some(MergeDriversState::Failed(_)) = self.by_task.get(task)
@@ -86,7 +86,7 @@ impl MergeDrivers {
             let Some(MergeDriversState::AtWork(at_work)) = self.by_task.get(&task) else { continue };
             match at_work.merged.try_recv() {
                 Ok(Ok(merge)) => {
-                    ctx.repo.history().remember_merge(merge);
+                    ctx.repo.merges().remember_merge(merge);
                     self.by_task.remove(&task);
                 }
                 Ok(Err(error)) => drop(self.by_task.insert(task, MergeDriversState::Failed(error))),
@@ -123,7 +123,7 @@ fn begin(repo: &Repository, asked: MergeToRun, rope: Option<WakeSender>) -> Resu
     let given_up = Arc::new(AtomicBool::new(false));
     let until = Arc::clone(&given_up);
     let work = move || {
-        drop(to.send(reopening.open().and_then(|repo| repo.history().run_merge(asked, until))));
+        drop(to.send(reopening.open().and_then(|repo| repo.merges().run_merge(asked, until))));
         if let Some(rope) = rope {
             rope.ring();
         }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::gates::gate::TaskHoldReason;
 
 /// An iteration that is to be ended.

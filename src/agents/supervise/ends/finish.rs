@@ -20,12 +20,13 @@ use axiom_model::base::names::Oid;
 use axiom_model::recovery::decide::CrashDecision;
 use axiom_model::state::event::Event;
 use axiom_model::work::agent::AgentWork;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::endings::last_run;
-use axiom_model::work::endings::outcome::{AgentProgramEnd, IterationBranchChange, TaskHalt, by_output, classify};
+use axiom_model::work::endings::outcome::{AgentProgramEnd, IterationBranchChange, by_output, classify};
 use axiom_model::work::endings::resuming::was_cut_off;
 use axiom_model::work::iteration::{IterationOutcome, IterationReport, ProgramSession, ResumedRunResult, SilentProgramEnd};
 use axiom_model::work::tasks::task::Task;
-use axiom_process::keeper::spec::ExitRecord;
+use axiom_process::keeper::records::ExitRecord;
 use axiom_safety::context::handle::Context;
 
 impl IterationCare {

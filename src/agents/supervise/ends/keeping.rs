@@ -128,7 +128,7 @@ fn keep_in(
     }
     let leftovers =
         LeftoversRequest { workspace: &entry.worktree, branch: &workspace.branch, message, max_file_size: limit, claim };
-    let leftovers = ctx.repo.workspaces().commit_leftovers(&leftovers)?;
+    let leftovers = ctx.repo.unfinished_work().commit_leftovers(&leftovers)?;
     let Some(to) = ctx.repo.refs().read_ref(&workspace.branch)? else {
         return Err(Error::new(Code::TargetMissing, format!("the branch '{}' is gone", workspace.branch.short())));
     };

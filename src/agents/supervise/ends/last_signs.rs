@@ -11,7 +11,7 @@ use axiom_model::base::ids::AgentId;
 use axiom_model::work::agent::AgentWork;
 use axiom_model::work::iteration_marker::{CutOffPoint, LastHeard};
 use axiom_process::client::proof_of_life::lived_until;
-use axiom_process::keeper::spec::KeeperState;
+use axiom_process::keeper::records::KeeperState;
 use axiom_process::keeper_state;
 use axiom_safety::context::handle::Context;
 

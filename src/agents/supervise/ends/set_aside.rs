@@ -5,7 +5,7 @@ use crate::supervise::core::desk::SessionDesk;
 use axiom_base::error::{Code, Result};
 use axiom_model::base::ids::TaskId;
 use axiom_model::recovery::decide::{CrashDecider, CrashDecision, LastCrashDecision};
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_safety::context::handle::Context;
 
 /// Whose an order is in the log: what a human decided is the human's, the rest is of `whoever` looks after it.

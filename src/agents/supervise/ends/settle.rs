@@ -10,7 +10,7 @@ use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::AgentId;
 use axiom_model::work::agent::{AgentWork, IterationStage};
-use axiom_model::work::endings::outcome::{AfterIteration, AttemptLimits, after_iteration};
+use axiom_model::work::endings::after_iteration::{AfterIteration, AttemptLimits, after_iteration};
 use axiom_model::work::gates::gate::{GateDecision, GateKind};
 use axiom_model::work::iteration::IterationOutcome;
 use axiom_model::work::tasks::task::TaskStatus;

@@ -12,7 +12,7 @@ use axiom_model::base::names::Oid;
 use axiom_model::work::endings::outcome::AgentProgramEnd;
 use axiom_model::work::iteration::{IterationOutcome, SilentProgramEnd};
 use axiom_model::work::tasks::task::Task;
-use axiom_process::keeper::spec::ExitRecord;
+use axiom_process::keeper::records::ExitRecord;
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::output::logs;
 
@@ -42,7 +42,7 @@ impl AgentRuns {
                 last_lines(&ctx.layout().agent_log(agent, &task.id), since)
             }
         };
-        Ok(Some(SilentProgramEnd { exit: status, tree: ctx.repo.objects().tree_of(to)?, lines }))
+        Ok(Some(SilentProgramEnd { exit: status, tree: ctx.repo.trees().tree_of(to)?, lines }))
     }
 
     /// Whether the agent has sent no signal in the iteration that is ending.

@@ -8,10 +8,10 @@ use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::forms::plural::count_of;
 use axiom_model::base::ids::{AgentId, TaskId, Token};
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::tasks::task::TaskStatus;
 use axiom_process::client::control;
-use axiom_process::keeper::spec::{KeeperRecord, KeeperState};
+use axiom_process::keeper::records::{KeeperRecord, KeeperState};
 use axiom_process::keeper_state;
 
 impl SessionCore<'_> {

@@ -38,11 +38,11 @@ pub(crate) fn hold_stash(ctx: &Context, task: &TaskId, run: &Path) -> Result<()>
         return Ok(());
     }
     let (objects, refs) = (ctx.repo.objects(), ctx.repo.refs());
-    let ids: BTreeSet<&Oid> = entries.iter().map(|entry| &entry.id).filter(|id| objects.holds(id)).collect();
+    let ids: BTreeSet<&Oid> = entries.iter().map(|entry| &entry.id).filter(|id| ctx.repo.connectivity().holds(id)).collect();
     let parents: Vec<Oid> = ids.into_iter().cloned().collect();
     let held = refs.read_ref(&stashed_ref(task))?.and_then(|held| objects.read_commit(&held).ok());
     if held.is_none_or(|held| held.parents != parents) {
-        let (tree, who) = (objects.write_tree(&[])?, objects.signature()?);
+        let (tree, who) = (ctx.repo.trees().write_tree(&[])?, objects.signature()?);
         let message = format!("the stash when an iteration of {task} began");
         let commit = objects.write_commit(&NewCommit { tree: &tree, parents, who: &who, message: &message })?;
         let edit = RefEdit { name: stashed_ref(task), expected: ExpectedRefValue::Any, new: Some(commit) };

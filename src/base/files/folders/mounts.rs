@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Code, Error, Result};
 
 use crate::files::durable;
+use crate::files::folder_entries;
 
 /// The largest list of mounts that is read, in bytes.
 #[cfg(target_os = "linux")]
@@ -55,7 +56,7 @@ fn resolved(place: &Path) -> Result<Option<PathBuf>> {
         Err(e) => Err(Error::io("find", path, e)),
     };
     match place.file_name() {
-        Some(name) => Ok(resolve(durable::parent(place)?)?.map(|above| above.join(name))),
+        Some(name) => Ok(resolve(folder_entries::parent(place)?)?.map(|above| above.join(name))),
         None => resolve(place),
     }
 }
@@ -108,7 +109,7 @@ fn by_walking(place: &Path) -> Result<Vec<PathBuf>> {
         if !entry.file_type().is_dir() {
             continue;
         }
-        if device(entry.path())? != device(durable::parent(entry.path())?)? {
+        if device(entry.path())? != device(folder_entries::parent(entry.path())?)? {
             found.push(entry.path().to_owned());
             walk.skip_current_dir();
         }

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use crate::env;
 use crate::error::{Error, Result};
 
-use crate::files::{DeletionFolder, durable};
+use crate::files::DeletionFolder;
+use crate::files::folder_entries;
 
 /// A fresh, private folder, which is removed with its contents when this value is dropped. A crash leaves it for cleanup.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ impl OwnFolder {
             // It was empty.
             return Ok(());
         }
-        match (self.path.file_name(), DeletionFolder::open(durable::parent(&self.path)?, Path::new(""))?) {
+        match (self.path.file_name(), DeletionFolder::open(folder_entries::parent(&self.path)?, Path::new(""))?) {
             (Some(name), Some(above)) => above.remove_own(name),
             (_, _) => Ok(()),
         }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
+use crate::files::folder_entries;
 use crate::files::folders::folder_sync;
 use crate::files::moving::moves::{RenameOutcome, renamed};
 use crate::files::{attributes, durable, owner};
@@ -29,7 +30,7 @@ const WHOLE: &str = "whole";
 fn half(to: &Path) -> Result<PathBuf> {
     let mut name = std::ffi::OsString::from(HALF);
     name.push(to.file_name().unwrap_or_default());
-    Ok(durable::parent(to)?.join(name))
+    Ok(folder_entries::parent(to)?.join(name))
 }
 
 /// The name of the file or folder that is being moved, if this is the name of a waiting folder.
@@ -58,12 +59,12 @@ pub(in crate::files) fn move_in_parts(from: &Path, to: &Path) -> Result<bool> {
         // old path.
         return Ok(begun && crate::files::metadata(&whole_now)?.is_none() && ended(from, to, &waits)?);
     }
-    if !begun && !durable::create_private_dir(&waits)? {
+    if !begun && !folder_entries::create_private_dir(&waits)? {
         return Err(
             Error::new(Code::InTheWay, format!("'{}' is in the way", waits.display())).hint("move it away, and try again")
         );
     }
-    durable::sync_dir(durable::parent(&waits)?)?;
+    folder_entries::sync_dir(folder_entries::parent(&waits)?)?;
     env::fault_point("files.half-begun");
     PiecewiseMove::towards(MoveDirection::There).carry(from, &whole_now)?;
     env::fault_point("files.half-whole");
@@ -72,7 +73,7 @@ pub(in crate::files) fn move_in_parts(from: &Path, to: &Path) -> Result<bool> {
         RenameOutcome::Taken => return Ok(false),
         RenameOutcome::Elsewhere => return Err(elsewhere(&whole_now, to)),
     }
-    durable::sync_dir(durable::parent(to)?)?;
+    folder_entries::sync_dir(folder_entries::parent(to)?)?;
     env::fault_point("files.half-named");
     ended(from, to, &waits)
 }
@@ -81,12 +82,12 @@ pub(in crate::files) fn move_in_parts(from: &Path, to: &Path) -> Result<bool> {
 fn ended(from: &Path, to: &Path, waits: &Path) -> Result<bool> {
     let gone = match crate::files::metadata(from)? {
         None => true,
-        Some(meta) if meta.is_dir() => durable::remove_empty_dir(from)?,
-        Some(_) => is_begin_of(from, to)? && durable::remove_file(from).map(|()| true)?,
+        Some(meta) if meta.is_dir() => folder_entries::remove_empty_dir(from)?,
+        Some(_) => is_begin_of(from, to)? && folder_entries::remove_file(from).map(|()| true)?,
     };
     if gone {
-        durable::sync_dir_if_there(durable::parent(from)?)?;
-        durable::remove_empty_dir(waits)?;
+        folder_entries::sync_dir_if_there(folder_entries::parent(from)?)?;
+        folder_entries::remove_empty_dir(waits)?;
     }
     Ok(gone)
 }
@@ -100,17 +101,21 @@ pub fn turn_back(from: &Path, to: &Path) -> Result<()> {
     }
     if !is_half_moved(to)? {
         // It has its name at `to`, so it can be moved like anything else.
-        return if crate::files::metadata(to)?.is_some() { ended(from, to, &waits) } else { durable::remove_empty_dir(&waits) }
-            .map(drop);
+        return if crate::files::metadata(to)?.is_some() {
+            ended(from, to, &waits)
+        } else {
+            folder_entries::remove_empty_dir(&waits)
+        }
+        .map(drop);
     }
     PiecewiseMove::towards(MoveDirection::Back).carry(&waits.join(WHOLE), from)?;
     env::fault_point("files.half-back");
     match crate::files::metadata(&waits.join(WHOLE))? {
-        Some(meta) if meta.is_dir() => durable::remove_empty_dir(&waits.join(WHOLE)).map(drop)?,
-        Some(_) => durable::remove_file(&waits.join(WHOLE))?,
+        Some(meta) if meta.is_dir() => folder_entries::remove_empty_dir(&waits.join(WHOLE)).map(drop)?,
+        Some(_) => folder_entries::remove_file(&waits.join(WHOLE))?,
         None => {}
     }
-    durable::remove_empty_dir(&waits).map(drop)
+    folder_entries::remove_empty_dir(&waits).map(drop)
 }
 
 fn is_folder(path: &Path) -> Result<bool> {
@@ -173,7 +178,7 @@ impl PiecewiseMove {
             self.leaf(from, to)?;
         }
         // Copies are synced before any original is removed.
-        folder_sync::sync_file_system(durable::parent(to)?)?;
+        folder_sync::sync_file_system(folder_entries::parent(to)?)?;
         env::fault_point("files.half-synced");
         for (from, to, seen) in &self.copied {
             if MoveFingerprint::at(from)?.as_ref() != Some(seen) || !is_begin_of(from, to)? {
@@ -181,12 +186,12 @@ impl PiecewiseMove {
             }
             // A single file is removed only when its copy has its final name.
             if !self.folders.is_empty() {
-                durable::remove_file(from)?;
+                folder_entries::remove_file(from)?;
             }
         }
         // Deepest first: a folder's contents were added after it.
         for (number, folder) in self.folders.iter().enumerate().rev() {
-            if number > 0 && !durable::remove_empty_dir(&folder.from)? {
+            if number > 0 && !folder_entries::remove_empty_dir(&folder.from)? {
                 return Err(changed(&folder.from));
             }
             set_mode(&folder.to, folder.mode)?;
@@ -194,7 +199,7 @@ impl PiecewiseMove {
                 let _ = durable::set_modified(&folder.to, time);
             }
         }
-        folder_sync::sync_file_system(durable::parent(to)?)
+        folder_sync::sync_file_system(folder_entries::parent(to)?)
     }
 
     fn folder(&mut self, from: &Path, to: &Path, meta: &Metadata) -> Result<()> {
@@ -204,7 +209,7 @@ impl PiecewiseMove {
             Some(there) if !there.is_dir() => return Err(changed(to)),
             Some(_) => {}
             None => {
-                durable::create_private_dir(to)?;
+                folder_entries::create_private_dir(to)?;
                 dress(to, from, meta, mode)?;
             }
         }
@@ -244,12 +249,12 @@ impl PiecewiseMove {
             RenameOutcome::Taken => match self.direction {
                 // An earlier attempt crashed during or after copying: the copy has nothing that the original does not have.
                 MoveDirection::There if is_begin_of(to, from)? => {
-                    durable::remove_file(to)?;
+                    folder_entries::remove_file(to)?;
                     copy(from, to)?;
                 }
                 MoveDirection::Back if is_begin_of(from, to)? => {}
                 MoveDirection::Back if is_begin_of(to, from)? => {
-                    durable::remove_file(to)?;
+                    folder_entries::remove_file(to)?;
                     copy(from, to)?;
                 }
                 MoveDirection::There | MoveDirection::Back => return Err(changed(to)),
@@ -281,7 +286,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     if let Ok(time) = meta.modified() {
         let _ = durable::set_modified(to, time);
     }
-    durable::sync_file(to)
+    folder_entries::sync_file(to)
 }
 
 /// Gives a copy the owner (as far as allowed), ACLs and attributes of its original, and this mode.
@@ -305,7 +310,7 @@ fn open_up(folder: &Path) -> Result<()> {
 
 fn set_mode(path: &Path, mode: u32) -> Result<()> {
     let now = std::fs::symlink_metadata(path).map_err(|e| Error::io("access", path, e))?;
-    if now.permissions().mode() & 0o7777 == mode { Ok(()) } else { durable::set_mode(path, mode) }
+    if now.permissions().mode() & 0o7777 == mode { Ok(()) } else { folder_entries::set_mode(path, mode) }
 }
 
 /// Whether a file or link contains nothing that another one does not: it is equal, or the beginning of it.

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::capture::permissions::UsualPermissions;
-use crate::repo::handles::Captures;
+use crate::repo::handles::QuickCaptures;
 use crate::repo::shortcuts::FastWay;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::Result;
@@ -13,7 +13,7 @@ use super::live_index::LiveIndex;
 use super::oid;
 use super::walk::{WalkFindings, WorktreeWalk};
 
-impl Captures<'_> {
+impl QuickCaptures<'_> {
     /// Whether index and files are certainly all as the checked-out commit has them, and nothing else is there, not even an ignored
     /// file: then `git status` says nothing. `false` if something differs, or if only git can tell. Changes nothing.
     pub fn is_certainly_clean(&self, worktree: &Worktree) -> Result<bool> {
@@ -26,7 +26,7 @@ impl Captures<'_> {
         else {
             return Ok(false);
         };
-        if oid(&tree.id)? != self.repo.objects().tree_of(commit)? {
+        if oid(&tree.id)? != self.repo.trees().tree_of(commit)? {
             return Ok(false);
         }
         let Some(seen) = WorktreeWalk::new(worktree.path(), &index, &[], UsualPermissions::of(worktree)).run() else {
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn what_git_status_names_is_never_clean() {
         let clean = ScratchRepository::new(&[]);
-        assert!(clean.repo().captures().is_certainly_clean(&clean.main()).unwrap(), "just written, so its files are read");
+        assert!(clean.repo().quick_captures().is_certainly_clean(&clean.main()).unwrap(), "just written, so its files are read");
         let deeds: [(&str, Deed); 13] = [
             ("edited", |s| s.write("a.txt", b"b\n")),
             ("edited in time and size", |s| {
@@ -132,7 +132,7 @@ mod tests {
         for (what, deed) in deeds {
             let scratch = ScratchRepository::new(&[]);
             deed(&scratch);
-            assert!(!scratch.repo().captures().is_certainly_clean(&scratch.main()).unwrap(), "{what}");
+            assert!(!scratch.repo().quick_captures().is_certainly_clean(&scratch.main()).unwrap(), "{what}");
         }
     }
 }

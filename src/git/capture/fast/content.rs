@@ -125,7 +125,7 @@ impl WorktreeReader<'_> {
             doubtful.extend(too);
         }
         let doubtful: Vec<&RepoPath> = doubtful.iter().collect();
-        if !doubtful.is_empty() && self.repository.captures().may_add_returns(self.worktree, &doubtful)? {
+        if !doubtful.is_empty() && self.repository.kept_bytes().may_add_returns(self.worktree, &doubtful)? {
             return Ok(None);
         }
         edits.sort_by(|a, b| a.path.cmp(&b.path));

@@ -46,7 +46,7 @@ use super::round_trip::{CaptureScope, RoundTripScan, UnchangedFile, stat_of};
 use super::worktree::{CaptureOptions, WorktreeCapture};
 use crate::base::modes::SYMLINK;
 use crate::index::file::IndexFacts;
-use crate::repo::handles::Captures;
+use crate::repo::handles::QuickCaptures;
 use crate::repo::shortcuts::FastWay;
 use crate::repo::worktrees::Worktree;
 
@@ -78,7 +78,7 @@ struct FastCaptureFindings {
     gaps: CaptureGaps,
 }
 
-impl Captures<'_> {
+impl QuickCaptures<'_> {
     /// Captures a worktree; `None` if git has to do it. A crash leaves unreferenced objects.
     pub(crate) fn fast_capture(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<Option<WorktreeCapture>> {
         if !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
@@ -112,7 +112,7 @@ impl Captures<'_> {
         let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&narrow);
         extras.modes = usual.unusual_ones(self.repo, worktree.path(), there)?;
         let is_untracked = |path: &RepoPath| is_among(&edits, path) && index.find(path.as_bytes()).is_none();
-        self.name_private(&extras.modes, is_untracked, &mut coverage);
+        self.repo.captured_permissions().name_private(&extras.modes, is_untracked, &mut coverage);
         Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included, submodules: Vec::new() }))
     }
 
@@ -129,7 +129,7 @@ impl Captures<'_> {
         let file = worktree.index_file();
         let at = RoundTripScan { worktree, index: &file, attributes, scope };
         let changes_attributes = edits.iter().any(|edit| edit.path.file_name() == b".gitattributes");
-        let known = match self.known_conversions(&at)? {
+        let known = match self.repo.kept_bytes().known_conversions(&at)? {
             // Then a checkout of the capture does not use the attributes that the index has.
             _ if changes_attributes => return Ok(None),
             None => return Ok(Some(Vec::new())),
@@ -144,7 +144,7 @@ impl Captures<'_> {
             let stat = if was_read { stat_of(worktree, &path)? } else { index.stat(entry) };
             Some(UnchangedFile { path, oid: index.id(entry).to_owned(), stat })
         });
-        let mut raw = self.raw_unchanged(&at, known, tracked, coverage)?;
+        let mut raw = self.repo.kept_bytes().raw_unchanged(&at, known, tracked, coverage)?;
         raw.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(Some(raw))
     }

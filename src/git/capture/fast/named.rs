@@ -17,7 +17,7 @@ use crate::capture::permissions::{RecordedPermissions, UsualPermissions};
 use crate::capture::round_trip::CaptureScope;
 use crate::capture::worktree::{CaptureOptions, WorktreeCapture, is_below};
 use crate::objects::database::gix_id;
-use crate::repo::handles::Captures;
+use crate::repo::handles::QuickCaptures;
 use crate::repo::shortcuts::FastWay;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::{Error, Result};
@@ -66,7 +66,7 @@ struct NamedPathFindings {
     folders: Vec<(RepoPath, Range<usize>)>,
 }
 
-impl Captures<'_> {
+impl QuickCaptures<'_> {
     /// Captures a worktree, looking only at `paths` with everything below them, and at paths whose index entry differs from
     /// the earlier capture's. HEAD, the index and an operation in progress are always the present ones. The coverage records
     /// what was looked at. `None` if everything has to be looked at.
@@ -78,11 +78,11 @@ impl Captures<'_> {
         paths: &[RepoPath],
     ) -> Result<Option<WorktreeCapture>> {
         worktree.verify()?;
-        let never = self.never_content(worktree, options);
+        let never = self.repo.captures().never_content(worktree, options);
         let wider = never.leaving_out(options);
         let capture = self.capture_only(worktree, wider.as_ref().unwrap_or(options), earlier, paths)?;
         let Some(capture) = capture else { return Ok(None) };
-        let is_whole = self.lost_in(worktree, &capture)?.is_empty();
+        let is_whole = self.repo.captures().lost_in(worktree, &capture)?.is_empty();
         Ok(is_whole.then(|| never.named_in(capture)))
     }
 
@@ -156,7 +156,7 @@ impl Captures<'_> {
         extras.gaps = together(then.extras.gaps, &looked_at, gaps.name(&mut coverage), |path| path);
         let fresh = usual.unusual_ones(self.repo, worktree.path(), there.iter().chain(&narrow))?;
         let is_new = |path: &RepoPath| there.contains(path) && index.find(path.as_bytes()).is_none();
-        self.name_private(&fresh, is_new, &mut coverage);
+        self.repo.captured_permissions().name_private(&fresh, is_new, &mut coverage);
         let differing = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path);
         extras.modes = modes(&then.extras.modes, fresh, &looked_at, differing, &index);
         let is_there = |path: &RepoPath| std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_ok();

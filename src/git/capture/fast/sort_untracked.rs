@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::base::readable::is_gap;
 use crate::capture::ignored_held::{SortedIgnoredPaths, sort_ignored};
 use crate::capture::worktree::CaptureOptions;
-use crate::repo::handles::Captures;
+use crate::repo::handles::QuickCaptures;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::Result;
 use axiom_model::base::names::RepoPath;
@@ -90,7 +90,7 @@ impl From<UntrackedPath> for UntrackedNode {
     }
 }
 
-impl Captures<'_> {
+impl QuickCaptures<'_> {
     /// Sorts the untracked paths; `None` if git has to look at the worktree itself. Folders that the options exclude are not
     /// looked at.
     pub(super) fn sort_unknown(
@@ -102,7 +102,7 @@ impl Captures<'_> {
         self.sort_nodes(worktree, unknown.into_iter().map(UntrackedNode::from).collect(), options)
     }
 
-    /// As [`Captures::sort_unknown`], with named paths. The folders above them may be untracked too: `is_tracked` returns
+    /// As [`QuickCaptures::sort_unknown`], with named paths. The folders above them may be untracked too: `is_tracked` returns
     /// which folders are tracked. In an untracked folder, only the named path is looked at.
     pub(super) fn sort_named(
         &self,

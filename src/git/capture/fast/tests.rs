@@ -1,6 +1,8 @@
 //! The quick capture beside the one that git makes, for random worktrees.
 #![allow(clippy::disallowed_methods)]
 
+mod left_to_git;
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -12,6 +14,7 @@ use crate::repo::scratch::{ScratchRepository, git_at};
 use axiom_model::base::ids::CheckpointName;
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::path_set::PathSet;
+use left_to_git::Odd;
 
 fn options() -> CaptureOptions {
     CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], ..Default::default() }
@@ -28,7 +31,7 @@ fn configured() -> CaptureOptions {
 fn same(scratch: &ScratchRepository, options: &CaptureOptions, what: &str) -> bool {
     let (repo, main) = (scratch.repo(), scratch.main());
     let by_git = repo.captures().capture_by_git(&main, options).unwrap();
-    match repo.captures().fast_capture(&main, options).unwrap() {
+    match repo.quick_captures().fast_capture(&main, options).unwrap() {
         Some(mut quick) => {
             // git leaves out an ignored folder that has the place of a tracked file.
             let tracked = scratch.git(&["ls-files", "-z"]);
@@ -213,7 +216,7 @@ fn named_with(
     let commit = repo.captures().commit_capture(then, "then", &[]).unwrap().commit;
     let checkpoint = CheckpointName::new("then").unwrap();
     let earlier = EarlierCapture { checkpoint: &checkpoint, main: &commit, capture: &commit, coverage: &then.coverage };
-    let taken = repo.captures().capture_named(&main, options, earlier, paths).unwrap();
+    let taken = repo.quick_captures().capture_named(&main, options, earlier, paths).unwrap();
     repo.durability().sync_objects().unwrap();
     taken
 }
@@ -345,57 +348,6 @@ fn where_paths_are_not_enough_everything_is_looked_at() {
     }
 }
 
-/// What is odd, and what makes it.
-type Odd = (&'static str, fn(&ScratchRepository));
-
-#[test]
-fn what_only_git_decides_right_is_left_to_git() {
-    let odd: &[Odd] = &[
-        ("nested repository", |scratch| drop(git_at(&scratch.path(), &["init", "-q", "nested"]))),
-        ("assume unchanged", |scratch| drop(scratch.git(&["update-index", "--assume-unchanged", "a.txt"]))),
-        ("skip worktree", |scratch| drop(scratch.git(&["update-index", "--skip-worktree", "a.txt"]))),
-        ("announced", |scratch| {
-            scratch.write("n", b"");
-            scratch.git(&["add", "-N", "n"]);
-        }),
-        ("file mode", |scratch| drop(scratch.git(&["config", "core.fileMode", "false"]))),
-        ("ignoring case", |scratch| drop(scratch.git(&["config", "core.ignoreCase", "true"]))),
-        ("a filter", |scratch| {
-            scratch.git(&["config", "filter.f.clean", "tr a-z A-Z"]);
-            scratch.write(".gitattributes", b"* filter=f\n");
-        }),
-        ("line ends", |scratch| {
-            scratch.write(".gitattributes", b"* text=auto\n");
-            scratch.write("crlf", b"1\r\n");
-        }),
-        ("line ends by configuration", |scratch| {
-            scratch.git(&["config", "core.autocrlf", "input"]);
-            scratch.write("crlf", b"1\r\n");
-        }),
-        ("an odd name", |scratch| scratch.write("git~1", b"")),
-        ("no index", |scratch| std::fs::remove_file(scratch.path().join(".git/index")).unwrap()),
-    ];
-    for (what, make) in odd {
-        let scratch = ScratchRepository::new(&[]);
-        assert!(same(&scratch, &options(), what), "{what}");
-        make(&scratch);
-        scratch.write("sub/b.txt", b"other\n");
-        if *what != "an odd name" {
-            assert!(!same(&scratch, &options(), what), "{what}");
-        } else {
-            assert!(scratch.repo().captures().fast_capture(&scratch.main(), &options()).unwrap().is_none());
-        }
-    }
-    // Attributes that change nothing here, and are not changed themselves.
-    let scratch = ScratchRepository::new(&[]);
-    scratch.write(".gitattributes", b"*.txt text=auto eol=lf\n");
-    assert!(!same(&scratch, &options(), "new attributes"));
-    scratch.git(&["add", "-A"]);
-    scratch.git(&["commit", "-q", "-m", "attributes"]);
-    scratch.write("sub/b.txt", b"other\n");
-    assert!(same(&scratch, &options(), "harmless attributes"));
-}
-
 #[test]
 fn an_edit_that_leaves_size_and_time_is_seen() {
     let scratch = ScratchRepository::new(&[]);
@@ -406,7 +358,7 @@ fn an_edit_that_leaves_size_and_time_is_seen() {
         let time = std::fs::metadata(&place).unwrap().modified().unwrap();
         scratch.write("a.txt", &[b'A' + round, b'\n']);
         std::fs::File::options().write(true).open(&place).unwrap().set_modified(time).unwrap();
-        let taken = scratch.landed(|repo| repo.captures().fast_capture(&scratch.main(), &options()).unwrap().unwrap());
+        let taken = scratch.landed(|repo| repo.quick_captures().fast_capture(&scratch.main(), &options()).unwrap().unwrap());
         assert_eq!(scratch.git(&["show", &format!("{}:a.txt", taken.tree)]).as_bytes(), [b'A' + round]);
     }
 }

@@ -57,7 +57,7 @@ impl LiveIndex {
         let all = FolderSpan { depth: 0, entries: 0..self.len(), edits: 0..edits.len() };
         match builder.tree(&all, self.cached_trees())? {
             BuiltTree::Tree(id) => oid(&id).map(Some),
-            BuiltTree::Empty => repository.objects().empty_tree().map(Some),
+            BuiltTree::Empty => repository.trees().empty_tree().map(Some),
             BuiltTree::Odd => Ok(None),
         }
     }

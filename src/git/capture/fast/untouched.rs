@@ -6,7 +6,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Stat, statat};
 use rustix::io::Errno;
 
 use crate::base::tree_change::{FileId, TreeChange};
-use crate::repo::handles::Captures;
+use crate::repo::handles::QuickCaptures;
 use crate::repo::shortcuts::FastWay;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::Result;
@@ -34,7 +34,7 @@ struct UntouchedPathCheck<'a> {
     folders: BTreeSet<RepoPath>,
 }
 
-impl Captures<'_> {
+impl QuickCaptures<'_> {
     /// Whether, where `changes` lead away from the checked-out commit, index and files are certainly as that commit has them,
     /// and nothing is where it has nothing: then `git status` names no such path, and none above or below one. `false` if one
     /// is not, or if only git can tell. Changes nothing.
@@ -164,7 +164,7 @@ mod tests {
     }
 
     fn are_as_committed((scratch, old, changes): &(ScratchRepository, Oid, Vec<TreeChange>)) -> bool {
-        scratch.repo().captures().are_as_committed(&scratch.main(), old, changes).unwrap()
+        scratch.repo().quick_captures().are_as_committed(&scratch.main(), old, changes).unwrap()
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl WorktreeReader<'_> {
         let many = files.len() >= FEW || files.iter().map(|(_, size)| size).sum::<u64>() >= LIGHT;
         let remembers = many && conversion == LineEndConversion::None && self.scope == CaptureScope::Whole;
         let was = remembers.then(|| UntrackedBlobCache::read(self.repository, self.worktree));
-        let begun = remembers.then(|| self.repository.captures().now_on_disk()).transpose()?;
+        let begun = remembers.then(|| self.repository.kept_bytes().now_on_disk()).transpose()?;
         let (mut held, files) = match &was {
             Some(was) => self.recall(was, files)?,
             None => (Vec::new(), files),
@@ -146,7 +146,7 @@ mod tests {
     /// What a capture has at a path.
     fn captured(scratch: &ScratchRepository, path: &str) -> String {
         let (repo, options) = (scratch.repo(), CaptureOptions { max_file_size: 1000, ..CaptureOptions::default() });
-        let capture = repo.captures().fast_capture(&scratch.main(), &options).unwrap().unwrap();
+        let capture = repo.quick_captures().fast_capture(&scratch.main(), &options).unwrap().unwrap();
         repo.durability().sync_objects().unwrap();
         drop(repo);
         scratch.git(&["cat-file", "blob", &format!("{}:{path}", capture.tree)])

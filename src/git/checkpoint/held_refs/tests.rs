@@ -41,7 +41,7 @@ fn refs_of_every_kind_are_held_and_read_back_in_every_format() {
         let scratch = ScratchRepository::new(kind);
         make_refs(&scratch);
         let repo = scratch.repo();
-        let now = repo.refs().local_refs().unwrap();
+        let now = repo.ref_lists().local_refs().unwrap();
         let names: Vec<&str> = now.refs.keys().map(RefName::as_str).filter(|name| !name.contains("replace")).collect();
         let expected = "refs/custom/x refs/heads/linked refs/heads/main refs/heads/side refs/notes/theirs refs/tags/blob \
                         refs/tags/nested refs/tags/tree refs/tags/v1 refs/worktree/own worktrees/linked/refs/worktree/there";
@@ -56,7 +56,7 @@ fn refs_of_every_kind_are_held_and_read_back_in_every_format() {
         assert_eq!(repo.checkpoints().hold_local_refs().unwrap().tree, held.tree, "equal refs, equal objects");
         if kind != ["--ref-format=reftable"] {
             scratch.git(&["pack-refs", "--all"]);
-            assert_eq!(repo.refs().local_refs().unwrap(), now);
+            assert_eq!(repo.ref_lists().local_refs().unwrap(), now);
             scratch.git(&["update-ref", "refs/heads/side", "HEAD"]);
             assert_eq!(repo.checkpoints().hold_local_refs().unwrap().not_held, []);
             scratch.git(&["update-ref", "refs/heads/side", "HEAD~"]);
@@ -72,7 +72,7 @@ fn refs_of_every_kind_are_held_and_read_back_in_every_format() {
         scratch.git(&["fsck", "--strict"]);
         let repo = scratch.repo();
         let tips: Vec<Oid> = now.refs.values().chain(now.stash.iter().map(|entry| &entry.id)).cloned().collect();
-        assert!(tips.iter().any(|tip| !repo.objects().holds(tip)), "tags went");
+        assert!(tips.iter().any(|tip| !repo.connectivity().holds(tip)), "tags went");
         repo.tips().write_tags_again(&held.tree, &tips).unwrap();
         repo.durability().sync_objects().unwrap();
         for tip in &tips {
@@ -97,7 +97,7 @@ fn a_ref_of_which_something_is_missing_is_named_and_in_no_ones_way() {
     let names: Vec<&str> = held.not_held.iter().map(RefName::as_str).collect();
     assert_eq!(names, ["refs/heads/broken", "refs/heads/empty", "refs/tags/hollow"]);
     let record = publish(&repo, &held);
-    assert_eq!(repo.objects().missing_below(&[record]).unwrap(), None);
+    assert_eq!(repo.connectivity().missing_below(&[record]).unwrap(), None);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn packed_refs_are_remembered_as_long_as_nothing_about_them_changes() {
     assert!(!remembered(&first));
     let record = publish(&repo, &first);
     scratch.git(&["update-ref", capture.as_str(), record.as_str()]);
-    repo.refs().remember_packed_refs(&first, &capture, &record);
+    repo.packed_refs().remember_packed_refs(&first, &capture, &record);
     let again = repo.checkpoints().hold_local_refs().unwrap();
     assert!(remembered(&again));
     assert_eq!((&again.tree, &again.commits), (&first.tree, &first.commits));
@@ -132,7 +132,7 @@ fn packed_refs_are_remembered_as_long_as_nothing_about_them_changes() {
     scratch.write(".git/packed-refs", text.as_bytes());
     std::thread::sleep(std::time::Duration::from_millis(150));
     let held = repo.checkpoints().hold_local_refs().unwrap();
-    repo.refs().remember_packed_refs(&held, &capture, &record);
+    repo.packed_refs().remember_packed_refs(&held, &capture, &record);
     assert!(remembered(&repo.checkpoints().hold_local_refs().unwrap()));
     let memory = scratch.read(".git/axiom/tmp/packed-refs");
     scratch.write(".git/axiom/tmp/packed-refs", &memory.as_bytes()[..memory.len() - 1]);
@@ -158,7 +158,7 @@ fn a_record_that_does_not_keep_what_it_names_is_found() {
         TreeEntry { mode: 0o100_644, oid: json, name: b"checkpoint.json".to_vec() },
         TreeEntry { mode: TREE, oid: held.tree.clone(), name: REFS.to_vec() },
     ];
-    let (tree, nothing) = (repo.objects().write_tree(&entries).unwrap(), repo.objects().empty_tree().unwrap());
+    let (tree, nothing) = (repo.trees().write_tree(&entries).unwrap(), repo.trees().empty_tree().unwrap());
     let capture = |kept: &[Oid]| {
         let (base, record) = (repo.objects().root_commit().unwrap(), commit(&tree, &kept.iter().collect::<Vec<_>>()));
         commit(&nothing, &[&base, &commit(&nothing, &[&base, &record])])

@@ -37,7 +37,7 @@ fn go(scratch: &ScratchRepository, from: &Oid, to: &Oid) {
     let placed = repo.restore().restore_files(&restore).unwrap().placed;
     let tree = repo.objects().read_commit(to).unwrap().tree;
     let lock = IndexLock::take(&worktree, "t").unwrap();
-    assert!(repo.index(&worktree).edit_whole_index(&tree, &lock, &placed).unwrap());
+    assert!(repo.index_edits(&worktree).edit_whole_index(&tree, &lock, &placed).unwrap());
     lock.release().unwrap();
 }
 
@@ -116,7 +116,7 @@ fn what_the_user_staged_elsewhere_stays() {
     let (repo, worktree) = (scratch.repo(), scratch.main());
     let changes = repo.history().diff_trees(&two, &one).unwrap();
     let lock = IndexLock::take(&worktree, "t").unwrap();
-    assert!(repo.index(&worktree).edit_index(&changes, (&two, &one), &lock, &[]).unwrap());
+    assert!(repo.index_edits(&worktree).edit_index(&changes, (&two, &one), &lock, &[]).unwrap());
     lock.release().unwrap();
     assert_eq!(scratch.git(&["diff", "--cached", one.as_str()]), before);
     let tree = scratch.git(&["write-tree"]);
@@ -164,7 +164,7 @@ fn an_index_that_is_unusual_is_left_to_git() {
     let tree = scratch.repo().objects().read_commit(&one).unwrap().tree;
     let takes = |scratch: &ScratchRepository| {
         let lock = IndexLock::take(&scratch.main(), "t").unwrap();
-        let took = scratch.repo().index(&scratch.main()).edit_whole_index(&tree, &lock, &[]).unwrap();
+        let took = scratch.repo().index_edits(&scratch.main()).edit_whole_index(&tree, &lock, &[]).unwrap();
         lock.release().unwrap();
         took
     };

@@ -29,7 +29,7 @@ impl CachedTreeUpdate<'_> {
         let mut root = decode(data, self.repository.hash().gix(), None)?;
         let paths: Vec<CachedTreePath<'_>> = edits.iter().filter_map(CachedTreePath::of).collect();
         if !paths.is_empty() {
-            let id = |commit| gix_id(&self.repository.objects().tree_of(commit).ok()?).ok();
+            let id = |commit| gix_id(&self.repository.trees().tree_of(commit).ok()?).ok();
             self.bring(&mut root, Some(id(self.old)?), Some(id(self.new)?), &paths)?;
         }
         let mut out = Vec::with_capacity(HEAD + data.len() + 64);
@@ -67,7 +67,7 @@ impl CachedTreeUpdate<'_> {
 
     fn folders(&self, tree: Option<ObjectId>) -> Option<Vec<(Vec<u8>, ObjectId)>> {
         let Some(tree) = tree else { return Some(Vec::new()) };
-        let tree = self.repository.objects().raw_tree(&Oid::from_bytes(tree.as_bytes()).ok()?).ok()?;
+        let tree = self.repository.trees().raw_tree(&Oid::from_bytes(tree.as_bytes()).ok()?).ok()?;
         let folders = tree.entries().filter(|entry| entry.as_ref().is_ok_and(|entry| entry.mode == TREE) || entry.is_err());
         folders.map(|entry| entry.map(|entry| (entry.name.to_vec(), entry.id.to_owned()))).collect::<Result<_>>().ok()
     }

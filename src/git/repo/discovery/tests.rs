@@ -14,7 +14,7 @@ fn compared(folder: &Path) -> Option<DiscoveredRepository> {
     if let Some(found) = &here {
         let by_git = Repository::discover_by_git(folder).unwrap();
         let said = (by_git.git_dir(), by_git.common_dir(), by_git.hash(), by_git.ref_format(), by_git.is_bare());
-        let files = crate::repo::repository::RefFormat::Files;
+        let files = crate::base::formats::RefFormat::Files;
         assert_eq!(said, (found.git_dir.as_path(), found.common_dir.as_path(), found.hash, files, false), "{}", folder.display());
         let top = git_at(folder, &["rev-parse", "--path-format=absolute", "--show-toplevel"]);
         assert_eq!(found.top, Path::new(&top));

@@ -5,7 +5,8 @@ use super::recordings_tests::seen;
 use super::stream_event::StreamEvent;
 use crate::agent::presets::preset;
 use crate::base::ids::Token;
-use crate::work::signals::signal::{AgentSignal, markers};
+use crate::work::signals::markers::markers;
+use crate::work::signals::signal::AgentSignal;
 
 /// The reports in the output of a program.
 fn reports(program: &str, lines: &[&str]) -> Vec<AgentSignal> {

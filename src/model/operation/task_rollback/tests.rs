@@ -1,7 +1,8 @@
 use super::*;
 use crate::base::ids::OperationId;
 use crate::state::current_state::State;
-use crate::state::event::{Event, EventAuthor, EventEnvelope};
+use crate::state::event::Event;
+use crate::state::event_envelope::{EventAuthor, EventEnvelope};
 use crate::work::tasks::task::{Task, TaskKind, TaskStatus};
 
 fn oid(name: &str) -> Oid {

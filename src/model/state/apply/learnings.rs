@@ -5,7 +5,8 @@ use jiff::Timestamp;
 use super::Result;
 use crate::base::ids::AgentId;
 use crate::state::current_state::State;
-use crate::work::signals::signal::{AgentSignal, LearningScope};
+use crate::work::signals::learning_scope::LearningScope;
+use crate::work::signals::signal::AgentSignal;
 use crate::work::tasks::learnings;
 use crate::work::tasks::learnings::{Learning, LearningId};
 

@@ -11,10 +11,12 @@ use crate::checkpoint::purge::PurgeLeftover;
 use crate::checkpoint::record::{CheckpointRecord, DeletedCheckpoint};
 use crate::checkpoint::stamp::prompt_number;
 use crate::checkpoint::trigger::CheckpointTrigger;
-use crate::journal::journaled::{GateChange, JournaledOperation, OperationKind, WorkspaceChange};
-use crate::state::current_state::{OpenOperation, State, TakenStashEntry};
-use crate::state::event::OperationEnd;
+use crate::journal::journaled::OperationEnd;
+use crate::journal::journaled::{JournaledOperation, OperationKind};
+use crate::journal::journaled_changes::{GateChange, WorkspaceChange};
+use crate::state::current_state::{OpenOperation, State};
 use crate::state::settle::OperationSettlement;
+use crate::state::task_record::TakenStashEntry;
 use axiom_base::error::Code;
 
 /// How long a checkpoint can be brought back after an undo or redo deleted it.

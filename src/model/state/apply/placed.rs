@@ -40,7 +40,8 @@ mod tests {
     use crate::base::ids::{AgentId, OperationId, TaskId};
     use crate::base::names::{Oid, RefName};
     use crate::base::text::ValueChange;
-    use crate::journal::journaled::{BranchAdvance, JournaledOperation, OperationKind};
+    use crate::journal::journaled::{JournaledOperation, OperationKind};
+    use crate::journal::journaled_changes::BranchAdvance;
     use crate::state::current_state::OpenOperation;
     use crate::state::repository_location::RepositoryLocation;
     use crate::work::agent::{Agent, AgentWork, Workspace};

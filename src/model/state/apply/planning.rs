@@ -7,7 +7,7 @@ use crate::planning::gates;
 use crate::planning::plan::GoalPlan;
 use crate::planning::step::PlanStep;
 use crate::state::current_state::State;
-use crate::state::event::EventAuthor;
+use crate::state::event_envelope::EventAuthor;
 use axiom_base::error::Code;
 
 impl State {

@@ -6,7 +6,7 @@ use super::{Result, refuse};
 use crate::base::forms::plural::count;
 use crate::base::ids::TaskId;
 use crate::state::current_state::State;
-use crate::state::event::EventAuthor;
+use crate::state::event_envelope::EventAuthor;
 use crate::state::graph;
 use crate::work::tasks::task::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use axiom_base::error::Code;

@@ -1,12 +1,13 @@
 //! Events of a task in words.
 
 use super::super::current_state::State;
-use super::super::event::{Event, OperationEnd};
+use super::super::event::Event;
 use crate::base::forms::plural::{count, count_of};
 use crate::base::forms::times;
 use crate::base::ids::{AgentId, GateId, TaskId};
 use crate::base::names::RefName;
 use crate::base::text::TextOrBlob;
+use crate::journal::journaled::OperationEnd;
 use crate::work::gates::gate::GateDecision;
 use crate::work::iteration::IterationOutcome;
 use crate::work::sessions::session::{SessionState, SupervisorRequest};
@@ -121,7 +122,7 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::GateOpened { gate } => (2, format!("gate {}: {}", gate.id, gate.reason)),
         Event::GateClosed { id, reason } => (2, format!("gate {id} closed: {reason}")),
         Event::RequestHandled { message, .. } => (2, format!("request handled: {message}")),
-        Event::Purged { what, made_anew, .. } => (9, format!("purge {what}: {} made anew", count(made_anew.len(), "checkpoint"))),
+        Event::Purged(purge) => (9, format!("purge {}: {} made anew", purge.what, count(purge.made_anew.len(), "checkpoint"))),
         Event::CheckpointAbandoned { name, reason } => (2, format!("checkpoint {name} abandoned: {reason}")),
         Event::OperationReversed { reason } => (2, format!("reversed: {reason}")),
         Event::RepositoryPlaced { placing } => (8, placing.words()),

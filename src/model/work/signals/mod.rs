@@ -1,5 +1,8 @@
 //! What an agent reports of its own accord. Begin reading with `signal`.
 
+pub mod learning_scope;
+pub mod markers;
+pub mod report_parts;
 pub mod reports;
 pub mod signal;
 pub(in crate::work) mod signal_json;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::adapter::ToolKind;
 use crate::agent::stream::stream_event::{ModelExchange, StreamEvent};
-use crate::base::ids::Token;
 
+use super::learning_scope::LearningScope;
 use axiom_base::error::{Code, Error, Result};
 
 /// The longest text of a signal, in bytes.
@@ -283,7 +283,7 @@ fn sized(what: &str, value: &str, limit: usize) -> Result<()> {
     Ok(())
 }
 
-fn text(what: &str, value: &str) -> Result<()> {
+pub(super) fn text(what: &str, value: &str) -> Result<()> {
     sized(what, value, MAX_TEXT)
 }
 
@@ -296,109 +296,9 @@ fn optional(what: &str, value: Option<&str>) -> Result<()> {
     value.map_or(Ok(()), |value| name(what, value))
 }
 
-/// The markers in `message`, in order: `<axiom TOKEN>COMPLETE</axiom>`, `BLOCKED: reason`, `WAITING: question` or `PROGRESS:
-/// n` between the tags, alone on a line. Text with another token, with other text on the same line, or over a limit is not a
-/// marker: the model may be quoting one.
-pub fn markers(message: &str, token: &Token) -> Vec<AgentSignal> {
-    let open = format!("<axiom {token}>");
-    message.lines().filter_map(|line| marker(line.trim(), &open)).collect()
-}
-
-fn marker(line: &str, open: &str) -> Option<AgentSignal> {
-    let body = line.strip_prefix(open)?.strip_suffix("</axiom>")?.trim();
-    if body.contains("<axiom ") || body.contains("</axiom>") {
-        return None;
-    }
-    let signal = match body.split_once(':') {
-        None if body == "COMPLETE" => AgentSignal::Complete {},
-        None => return None,
-        Some(("BLOCKED", reason)) => AgentSignal::Blocked { reason: reason.trim().to_owned() },
-        Some(("WAITING", question)) => AgentSignal::Waiting { question: question.trim().to_owned() },
-        Some(("PROGRESS", percent)) => AgentSignal::Progress { percent: percent.trim().trim_end_matches('%').parse().ok()? },
-        Some(_) => return None,
-    };
-    signal.validated().ok()
-}
-
-/// Where a learning applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum LearningScope {
-    /// To its task only.
-    Task,
-    /// To all tasks of its agent's persona.
-    Persona,
-    /// To all tasks.
-    Project,
-}
-
-impl LearningScope {
-    /// The words of the command line.
-    pub const WORDS: [&'static str; 3] = ["task", "persona", "project"];
-
-    /// The scope that a signal names; without one, all tasks. A word that means nothing counts for its task only.
-    pub fn of_signal(word: Option<&str>) -> Self {
-        word.map_or(Self::Project, |word| word.parse().unwrap_or(Self::Task))
-    }
-
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Task => "task",
-            Self::Persona => "persona",
-            Self::Project => "project",
-        }
-    }
-}
-
-impl std::str::FromStr for LearningScope {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "task" => Ok(Self::Task),
-            "persona" => Ok(Self::Persona),
-            "project" => Ok(Self::Project),
-            _ => {
-                Err(Error::new(Code::InvalidInput, format!("'{text}' is not a scope"))
-                    .hint("scopes are task, persona and project"))
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn token() -> Token {
-        Token::new("t0").unwrap()
-    }
-
-    #[test]
-    fn markers_count_alone_on_a_line_with_the_right_token() {
-        let said =
-            "working\n<axiom t0>PROGRESS: 40%</axiom>\r\n  <axiom t0>BLOCKED: no: key </axiom>\n<axiom t0>COMPLETE</axiom>\n";
-        let expected =
-            [AgentSignal::Progress { percent: 40 }, AgentSignal::Blocked { reason: "no: key".into() }, AgentSignal::Complete {}];
-        assert_eq!(markers(said, &token()), expected);
-    }
-
-    #[test]
-    fn what_only_looks_like_a_marker_is_none() {
-        for said in [
-            "<axiom t1>COMPLETE</axiom>",
-            "say <axiom t0>COMPLETE</axiom>",
-            "<axiom t0>COMPLETE</axiom>.",
-            "<axiom t0>complete</axiom>",
-            "<axiom t0>BLOCKED:</axiom>",
-            "<axiom t0>PROGRESS: 101</axiom>",
-            "<axiom t0>WAITING: a</axiom> <axiom t0>COMPLETE</axiom>",
-            "<axiom t0>COMPLETE",
-            "`<axiom t0>COMPLETE</axiom>`",
-        ] {
-            assert_eq!(markers(said, &token()), [], "{said}");
-        }
-    }
 
     #[test]
     fn limits_hold() {

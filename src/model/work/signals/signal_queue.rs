@@ -10,7 +10,8 @@ use crate::agent::stream::stream_event::{MAX_WORDS, ModelExchange, StreamEvent, 
 use crate::agent::stream::summary::StreamSummary;
 use crate::agent::stream::tool_call::about;
 use crate::base::ids::Token;
-use crate::work::signals::signal::{AgentSignal, MAX_NAME, ToolReport, markers};
+use crate::work::signals::markers::markers;
+use crate::work::signals::signal::{AgentSignal, MAX_NAME, ToolReport};
 
 /// How many signals may wait to be recorded.
 const MOST_WAITING: usize = 1_000;

@@ -2,7 +2,7 @@
 //!
 //! They are never rolled back: what was learnt stays true when work is taken back.
 
-use crate::work::signals::signal::LearningScope;
+use crate::work::signals::learning_scope::LearningScope;
 use std::fmt;
 
 use jiff::Timestamp;

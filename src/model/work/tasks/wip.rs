@@ -84,7 +84,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::base::ids::TaskId;
     use crate::base::names::Oid;
-    use crate::work::signals::reports::TaskCaptureRecord;
+    use crate::work::signals::report_parts::TaskCaptureRecord;
     use crate::work::signals::signal::ReportedFileRole;
     use crate::work::tasks::commit_marks;
     use crate::work::tasks::task::{TaskKind, TaskStatus};

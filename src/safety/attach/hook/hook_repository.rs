@@ -67,7 +67,7 @@ fn prepared_around(nearest: Repository, source: HookCallSource) -> Option<Reposi
 
 /// Whether a repository has checkpoints of ours, though our folder is gone: then nothing can be saved, and that has to be said.
 fn was_prepared(repo: &Repository) -> bool {
-    let names = repo.refs().ref_names(CAPTURES).unwrap_or_default();
+    let names = repo.ref_lists().ref_names(CAPTURES).unwrap_or_default();
     // In a submodule, those that checkpoints of the repository around it name are below `_superproject/`.
     names.iter().any(|name| !name.starts_with('_'))
 }

@@ -68,7 +68,7 @@ fn workspaces(ctx: &Context) -> Result<BTreeSet<String>> {
 
 /// Removes git's registration of a workspace from this copy: it names the original's folder.
 fn unregister(ctx: &Context, recorded: &str, here: &Path) -> Result<()> {
-    for (git_dir, folder) in ctx.repo.worktrees().linked()? {
+    for (git_dir, folder) in ctx.repo.worktree_owners().linked()? {
         if folder == Path::new(recorded) || folder == here {
             let name = git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let aside = ctx.repo.common_dir().join("axiom/trash").join(format!("copied-{name}-{}", env::fresh_id()));
@@ -82,7 +82,7 @@ fn unregister(ctx: &Context, recorded: &str, here: &Path) -> Result<()> {
 /// place.
 fn put_copy_aside(ctx: &Context, here: &Path) -> Result<Option<PathBuf>> {
     let below = ctx.repo.worktrees().main_worktree().is_ok_and(|main| here.starts_with(main.path()));
-    let copied = match ctx.repo.worktrees().whose(here)? {
+    let copied = match ctx.repo.worktree_owners().whose(here)? {
         WorktreeOwner::Nobody => false,
         WorktreeOwner::Unclaimed | WorktreeOwner::Ours(_) => true,
         WorktreeOwner::Others(other) => !other.names_back,

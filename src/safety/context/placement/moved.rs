@@ -13,15 +13,15 @@ use axiom_model::state::repository_location::RepositoryRelocation;
 /// Reconnects the workspaces; returns notes for the user.
 pub(super) fn take_along(ctx: &Context, placing: &RepositoryRelocation) -> Result<Vec<String>> {
     let mut said = Vec::new();
-    let linked = ctx.repo.worktrees().linked()?;
+    let linked = ctx.repo.worktree_owners().linked()?;
     for workspace in ctx.state().restorable.workspaces.values() {
         let (recorded, here) = (Path::new(&workspace.path), PathBuf::from(placing.path(&workspace.path)));
         let Some((git_dir, _)) = linked.iter().find(|(_, folder)| folder == recorded || *folder == here) else { continue };
-        match ctx.repo.worktrees().whose(&here)? {
+        match ctx.repo.worktree_owners().whose(&here)? {
             WorktreeOwner::Nobody => {}
             WorktreeOwner::Unclaimed | WorktreeOwner::Ours(_) if names(&here, git_dir, placing)? => {
                 env::fault_point("placement.before-connect");
-                ctx.repo.worktrees().connect(&here, git_dir)?;
+                ctx.repo.worktree_owners().connect(&here, git_dir)?;
                 said.push(format!("workspace '{}' was moved with it", here.display()));
             }
             WorktreeOwner::Unclaimed | WorktreeOwner::Ours(_) | WorktreeOwner::Others(_) => {

@@ -12,7 +12,7 @@ use axiom_model::hook::facts::{HookCompletion, HookFacts};
 use axiom_model::work::endings::conflict::ConflictLevel;
 use axiom_model::work::gates::gate::GateKind;
 use axiom_model::work::hooks::hook_event::HookEvent;
-use axiom_model::work::signals::signal::LearningScope;
+use axiom_model::work::signals::learning_scope::LearningScope;
 use axiom_model::work::tasks::task::TaskStatus;
 
 /// The facts for a trial of an event; those of a task where one is named.
@@ -87,7 +87,7 @@ fn merge(ctx: &Context, task: &TaskId, about: HookFacts) -> Result<HookFacts> {
     let tips = (ctx.repo.refs().read_ref(&target)?, ctx.repo.refs().read_ref(&branch)?);
     let about = HookFacts { branch: Some(branch), target: Some(target), ..about };
     let (Some(target), Some(branch)) = tips else { return Ok(about) };
-    let (merge_tree, files) = match ctx.repo.history().merge_in_memory(&target, &branch)? {
+    let (merge_tree, files) = match ctx.repo.merges().merge_in_memory(&target, &branch)? {
         MergeResult::Clean(tree) => (Some(tree), Vec::new()),
         MergeResult::Conflict(files) => (None, files.iter().map(ToString::to_string).collect()),
     };

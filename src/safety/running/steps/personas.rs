@@ -35,9 +35,8 @@ use axiom_model::work::usd::Usd;
 use axiom_model::work::verifying::verification::{ProgramUsage, VerifyChecker};
 use axiom_process::client::state::{keeper_state, read_signals};
 use axiom_process::client::{leftovers, step};
-use axiom_process::keeper::spec::{
-    self, DEFAULT_OUTPUT_CAP, ExitRecord, KeeperSpec, KeeperState, OutputDecoding, SpawnIntentCheck,
-};
+use axiom_process::keeper::records::{ExitRecord, KeeperState};
+use axiom_process::keeper::spec::{self, DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck};
 
 /// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.
 const LONGER: Duration = Duration::from_secs(60);
@@ -133,8 +132,8 @@ fn prompt(ctx: &Context, about: StepContext<'_>, persona: Option<&str>, token: &
 
 /// The names of the files that differ between two commits.
 fn names_of(ctx: &Context, old: &Oid, new: &Oid, most: usize) -> Result<Vec<String>> {
-    let objects = ctx.repo.objects();
-    let changes = ctx.repo.history().diff_trees(&objects.tree_of(old)?, &objects.tree_of(new)?)?;
+    let trees = ctx.repo.trees();
+    let changes = ctx.repo.history().diff_trees(&trees.tree_of(old)?, &trees.tree_of(new)?)?;
     Ok(changes.into_iter().take(most).map(|change| change.path.to_string()).collect())
 }
 

@@ -13,7 +13,7 @@ use axiom_git::WorktreeCapture;
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::Oid;
 use axiom_model::prompt::validator;
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::agent::Workspace;
 use axiom_model::work::verifying::checks::named_step::NamedVerifyStep;
 

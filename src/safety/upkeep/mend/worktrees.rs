@@ -19,7 +19,7 @@ pub fn registrations(ctx: &Context) -> Result<Vec<String>> {
     let mut done = Vec::new();
     for (_, workspace) in known(ctx) {
         let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?);
-        if let Some(what) = ctx.repo.workspaces().mend_registration(&path, &workspace.branch, &trash)? {
+        if let Some(what) = ctx.repo.registrations().mend_registration(&path, &workspace.branch, &trash)? {
             done.push(format!("workspace '{}' {what}", workspace.path));
         }
     }
@@ -29,16 +29,16 @@ pub fn registrations(ctx: &Context) -> Result<Vec<String>> {
 /// Repairs damaged linked worktrees of the user's own, where the right contents are known for certain; reports the others.
 pub fn linked_worktrees(ctx: &Context, report: &mut RepairReport) -> Result<()> {
     let repo = &ctx.repo;
-    for damaged in repo.workspaces().damaged_worktrees()? {
+    for damaged in repo.registrations().damaged_worktrees()? {
         let place = damaged.place().display();
         let trash = repo.common_dir().join("axiom/trash").join(axiom_base::env::fresh_id());
-        match repo.workspaces().mend_worktree(&damaged, &trash) {
+        match repo.registrations().mend_worktree(&damaged, &trash) {
             Ok(done) if done.is_empty() => {}
             Ok(done) => report.done.push(format!("the worktree '{place}' was damaged ({}): {}", damaged.why(), done.join(", "))),
             Err(error) => report.left.push(format!("the worktree '{place}' could not be repaired: {error}")),
         }
     }
-    for damaged in repo.workspaces().damaged_worktrees()? {
+    for damaged in repo.registrations().damaged_worktrees()? {
         let (place, why, by_hand) = (damaged.place().display(), damaged.why(), damaged.by_hand());
         report.left.push(format!("the worktree '{place}' is unusable: {why}; to repair it: {by_hand}"));
     }
@@ -53,7 +53,7 @@ pub fn indexes(ctx: &Context, report: &mut RepairReport) -> Result<()> {
     for worktree in worktrees.iter().filter(|one| !workspaces.iter().any(|path| path == one.path())) {
         let (trash, place) =
             (ctx.repo.common_dir().join("axiom/trash").join(axiom_base::env::fresh_id()), worktree.path().display());
-        match ctx.repo.workspaces().mend_torn_index(worktree, &trash) {
+        match ctx.repo.workspace_damage().mend_torn_index(worktree, &trash) {
             Ok(false) => {}
             Ok(true) => report.done.push(format!(
                 "the index of '{place}' was empty or cut off, and was made again from its commit; what was there is in '{}'",
@@ -80,7 +80,7 @@ pub fn contents(ctx: &Context, is_after_crash: bool, report: &mut RepairReport) 
 
 fn content(ctx: &Context, workspace: &Workspace, report: &mut RepairReport) -> Result<()> {
     let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?, &ctx.repo);
-    if let Some(mended) = repo.workspaces().mend_branch(&path, &workspace.branch, Some(&workspace.base), &trash)? {
+    if let Some(mended) = repo.workspace_damage().mend_branch(&path, &workspace.branch, Some(&workspace.base), &trash)? {
         let lost = mended.lost.map_or("its last commits".to_owned(), |lost| format!("commit {lost}"));
         report.left.push(format!(
             "a system crash lost {lost} of {}: the branch is at {} again; the files of '{}' are unchanged",
@@ -89,7 +89,7 @@ fn content(ctx: &Context, workspace: &Workspace, report: &mut RepairReport) -> R
             workspace.path
         ));
     }
-    if repo.workspaces().mend_index(&path, &trash)? {
+    if repo.workspace_damage().mend_index(&path, &trash)? {
         report.done.push(format!("the index of '{}' was damaged, and was rebuilt from its commit", workspace.path));
     }
     Ok(())
@@ -103,7 +103,7 @@ fn put_unused_aside(ctx: &Context, task: &TaskId, workspace: &Workspace, report:
     let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?, &ctx.repo);
     if is_unused(ctx, task)
         && repo.refs().read_ref(&workspace.branch)?.is_none_or(|tip| tip == workspace.base)
-        && repo.workspaces().is_workspace_changed(&path)?
+        && repo.unfinished_work().is_workspace_changed(&path)?
     {
         repo.workspaces().put_in_trash(&path, &trash)?;
         let place = trash.display();
@@ -115,7 +115,7 @@ fn put_unused_aside(ctx: &Context, task: &TaskId, workspace: &Workspace, report:
 /// Whether no agent has ever worked on the task.
 fn is_unused(ctx: &Context, task: &TaskId) -> bool {
     let state = ctx.state();
-    let worked = |record: &axiom_model::state::current_state::TaskRecord| {
+    let worked = |record: &axiom_model::state::task_record::TaskRecord| {
         record.iterations > 0 || record.retry_count > 0 || record.interrupted || record.complete.is_some()
     };
     state.restorable.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Pending)

@@ -11,7 +11,8 @@ use axiom_base::files::{AppendFile, FileLock, LockAttempt};
 use axiom_model::base::ids::TaskId;
 use axiom_model::operation::touched::touched_tasks;
 use axiom_model::state::current_state::State;
-use axiom_model::state::event::{Event, EventAuthor, EventEnvelope};
+use axiom_model::state::event::Event;
+use axiom_model::state::event_envelope::{EventAuthor, EventEnvelope};
 
 impl Store {
     /// Appends the events that `decide` returns for the newest state. One write and one sync: the events are acknowledged

@@ -12,7 +12,7 @@ use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::{OperationId, TaskId};
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::path_set::PathSet;
-use axiom_model::state::event::EventAuthor;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspaces;
 use axiom_safety::rollback;

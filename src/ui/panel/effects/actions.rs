@@ -24,7 +24,7 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::{AgentId, CheckpointName, TaskId};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::operation::undo::UndoSelector;
-use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::gates::gate::{AfterHalt, GateDecision, RedirectWorkspace};
 use axiom_safety::attach::prompts;
 use axiom_safety::checkpoint;

@@ -162,7 +162,7 @@ pub(super) fn choose_at(model: &mut PanelModel, name: String) -> Vec<PanelReques
 mod tests {
     use super::*;
     use crate::panel::event::PanelEvent;
-    use crate::panel::model::tests::{answer, asked, model, press, seen_with_questions};
+    use crate::panel::model::tests::fixtures::{answer, asked, model, press, seen_with_questions};
     use crate::panel::model::{PanelModel, update};
     use crate::panel::request::{PanelAnswer, PanelFailure, PanelPreview};
     use axiom_base::error::Code;

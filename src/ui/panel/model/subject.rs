@@ -87,7 +87,7 @@ mod tests {
     use crate::panel::input::PanelKey;
     use crate::panel::keys::TABLE;
     use crate::panel::model::dialog::PanelDialog;
-    use crate::panel::model::tests::{answer, any_answer, asked, model, moments, press, seen_with_questions};
+    use crate::panel::model::tests::fixtures::{answer, any_answer, asked, model, moments, press, seen_with_questions};
     use crate::panel::model::{DialogChoiceAction, available_commands, update};
     use crate::panel::request::PanelAnswer;
     use crate::panel::view::tests::selected;

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use super::{PanelColours, draw};
 use crate::panel::event::PanelEvent;
-use crate::panel::model::tests::{answer, model, moments, press, seen, seen_with_questions};
+use crate::panel::model::tests::fixtures::{answer, model, moments, press, seen, seen_with_questions};
 use crate::panel::model::{PanelModel, PanelView, update};
 use crate::panel::request::{PanelAction, PanelAnswer, PanelFailure, PanelPreview, PanelRemedies};
 use crate::panel::snapshot::{CheckpointRow, WaitingRow};

@@ -5,8 +5,8 @@ use crate::cli::{visible, words};
 use crate::wording::reported;
 use axiom_agents::recover::export::{CrashExport, CrashExportTask};
 use axiom_model::base::ids::TaskId;
+use axiom_model::queries::reported_work::ReportedWork;
 use axiom_model::queries::task_checks::TaskCheckSubject;
-use axiom_model::queries::task_standing::ReportedWork;
 
 /// Each task with what is known of it.
 pub fn inspected(state: &CrashExport) -> String {

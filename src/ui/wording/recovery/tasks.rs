@@ -9,7 +9,7 @@ use axiom_model::base::forms::times;
 use axiom_model::base::ids::TaskId;
 use axiom_model::recovery::decide::CrashAction;
 use axiom_model::recovery::estimate::CrashEstimate;
-use axiom_model::work::signals::reports::SubtaskStage;
+use axiom_model::work::signals::report_parts::SubtaskStage;
 
 /// How many ids are named in a line.
 const MOST_NAMED: usize = 10;

@@ -12,7 +12,8 @@ use axiom_model::work::agent::{Agent, AgentWork, IterationStage};
 use axiom_model::work::gates::gate::GateKind;
 use axiom_model::work::sessions::session::{SessionState, SupervisorRequest};
 use axiom_model::work::sessions::supervisor_activity::SupervisorActivity;
-use axiom_model::work::signals::reports::{TaskCaptureRecord, TaskReports};
+use axiom_model::work::signals::report_parts::TaskCaptureRecord;
+use axiom_model::work::signals::reports::TaskReports;
 
 /// Without a supervisor (`now` is `None`), nobody knows how long it has worked: up to its last sign of life.
 pub(super) fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentStatusJson {

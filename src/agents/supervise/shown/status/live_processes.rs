@@ -67,10 +67,10 @@ pub(super) fn with_what_is_seen(ctx: &Context, mut recovery: RecoveryNeedJson) -
 /// index is damaged.
 fn damaged(ctx: &Context) -> Result<Option<String>> {
     let Ok(main) = ctx.repo.worktrees().main_worktree() else { return Ok(None) };
-    let head = ctx.repo.workspaces().head_damage(&main)?;
+    let head = ctx.repo.workspace_damage().head_damage(&main)?;
     let damage = match head {
         Some(head) => Some(head),
-        None => ctx.repo.workspaces().blank_index(&main)?,
+        None => ctx.repo.workspace_damage().blank_index(&main)?,
     };
     Ok(damage.map(|damage| damage.words()))
 }

@@ -140,7 +140,7 @@ impl Probe {
             }),
             FastWay::ReadRefs => {
                 let repo = self.repo();
-                let listed = repo.refs().list_files("refs/heads/");
+                let listed = repo.packed_refs().list_files("refs/heads/");
                 listed.is_some_and(|listed| {
                     assert_eq!(listed, repo.refs().list_refs(&["refs/heads/"]).unwrap());
                     true
@@ -231,11 +231,11 @@ impl Probe {
         let repo = self.repo();
         let name = RefName::new("refs/axiom/captures/probe");
         let edit = |expected, new| RefEdit { name: name.clone(), expected, new };
-        if !repo.refs().update_own_refs(&[edit(ExpectedRefValue::Absent, Some(self.one.clone()))], "probe").unwrap() {
+        if !repo.own_refs().update_own_refs(&[edit(ExpectedRefValue::Absent, Some(self.one.clone()))], "probe").unwrap() {
             return false;
         }
         assert_eq!(self.git(&["rev-parse", name.as_str()]), self.one.as_str());
-        assert!(repo.refs().delete_own_refs(&[edit(ExpectedRefValue::Value(self.one.clone()), None)]).unwrap());
+        assert!(repo.own_refs().delete_own_refs(&[edit(ExpectedRefValue::Value(self.one.clone()), None)]).unwrap());
         assert!(!try_git_at(&self.scratch.path(), &["rev-parse", "--verify", "-q", name.as_str()]).status.success());
         true
     }
@@ -250,7 +250,7 @@ impl Probe {
         for (old, new) in [(&self.one, &self.two), (&self.two, &self.one)] {
             assert_eq!(history.is_ancestor(old, new).unwrap(), by_git(old, new));
         }
-        let log = history.task_commits_in_order(&self.two, None, None).unwrap();
+        let log = repo.task_commits().task_commits_in_order(&self.two, None, None).unwrap();
         let line = history.line(&self.two, std::slice::from_ref(&self.one), 9);
         assert_eq!(history.walk_history(&self.two).is_some(), line.is_some());
         history.walk_history(&self.two).is_some_and(|walked| {
@@ -339,7 +339,7 @@ impl Probe {
             let (repo, worktree) = (self.repo(), self.scratch.main());
             let tree = repo.objects().read_commit(to).unwrap().tree;
             let lock = IndexLock::take(&worktree, "t").unwrap();
-            let edited = repo.index(&worktree).edit_whole_index(&tree, &lock, &[]).unwrap();
+            let edited = repo.index_edits(&worktree).edit_whole_index(&tree, &lock, &[]).unwrap();
             lock.release().unwrap();
             edited
         };
@@ -385,7 +385,7 @@ pub fn options() -> CaptureOptions {
 /// Whether a capture is made without git; it is the one that git makes.
 fn captures(repo: &Repository, scratch: &ScratchRepository) -> bool {
     let (options, main) = (options(), scratch.main());
-    let Some(quick) = repo.captures().fast_capture(&main, &options).unwrap() else { return false };
+    let Some(quick) = repo.quick_captures().fast_capture(&main, &options).unwrap() else { return false };
     repo.durability().sync_objects().unwrap();
     assert_eq!(quick, repo.captures().capture_by_git(&main, &options).unwrap());
     true
