@@ -62,7 +62,7 @@ impl History<'_> {
     /// differ. Names are quoted by git; contents are as they are.
     pub fn patch(&self, old: &Oid, new: &Oid, color: PatchColor) -> Result<Vec<u8>> {
         let prefixes = ["--src-prefix=a/", "--dst-prefix=b/"];
-        let git = self.read_diff(&["--patch", color.option(), "--find-renames", "--full-index"]).args(prefixes);
+        let git = self.read_diff(&["--patch", color.option(), "--find-renames"]).args(prefixes);
         Ok(git.args([old.as_str(), new.as_str(), "--"]).run_ok()?.stdout)
     }
 

@@ -12,7 +12,7 @@ use crate::work::gates::gate::GateDecision;
 use crate::work::iteration::IterationOutcome;
 use crate::work::sessions::session::{SessionState, SupervisorRequest};
 use crate::work::signals::signal::{AgentSignal, FileReport, ReportedFileRole, ToolReport};
-use crate::work::tasks::task::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
+use crate::work::tasks::task::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::work::verifying::checks::named_step::NamedVerifyStep;
 use crate::work::verifying::verification::{MergeVerification, VerifyStepResult};
 
@@ -45,8 +45,8 @@ pub fn change_text(change: &TaskFieldChange) -> String {
         TaskFieldChange::Limits(c) => (c.old.in_words(), c.new.in_words()),
         TaskFieldChange::Status(c) => (c.old.to_string(), c.new.to_string()),
         TaskFieldChange::Merged(c) => {
-            let commit = |merged: Option<&crate::work::tasks::task::MergedTaskWork>| or_none(merged.map(|m| &m.commit));
-            (commit(c.old.as_ref()), commit(c.new.as_ref()))
+            let commit = |merged: &Option<MergedTaskWork>| or_none(merged.as_ref().map(|one| one.commit.short()).as_ref());
+            (commit(&c.old), commit(&c.new))
         }
         TaskFieldChange::Reason(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
     };
