@@ -130,13 +130,16 @@ const MOST_COMMANDS: usize = 5;
 pub fn next_commands(state: &State) -> Vec<String> {
     let mut commands = Vec::new();
     let waiting: Vec<&Gate> = state.restorable.gates.values().filter(|gate| gate.decision.is_none()).collect();
+    if waiting.iter().any(|gate| is_for_trust(&gate.reason)) {
+        // Approved before, such a gate opens again.
+        commands.push("git axiom trust    shows the project's files, and asks".to_owned());
+    }
     let together = waiting.iter().filter(|gate| gate.goes_with_all()).count();
     if together > 1 {
         commands.push(format!("git axiom gate approve --all    approves {together} of them"));
     }
     for gate in waiting.iter().take(MOST_COMMANDS) {
-        let trust = is_for_trust(&gate.reason).then(|| "git axiom trust    shows the project's files, and asks".to_owned());
-        commands.extend(trust.or_else(|| to_settle_first(&gate.reason)));
+        commands.extend(to_settle_first(&gate.reason));
         commands.push(gate.kind.command(gate.id.as_str()));
     }
     if waiting.len() > MOST_COMMANDS {

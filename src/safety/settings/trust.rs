@@ -47,10 +47,15 @@ pub fn effects(repo: &Repository, files: &ProjectFiles) -> Result<std::result::R
 /// whether a human has decided at it. The files are looked at only where there is such a gate.
 pub fn say_what_is_approved<'a>(ctx: &Context, reasons: impl Iterator<Item = (&'a mut String, bool)>) {
     let waiting: Vec<_> = reasons.filter_map(|(reason, is_decided)| Some((once_trusted(reason, is_decided)?, reason))).collect();
-    if waiting.is_empty() || configure::why_not_applied(&ctx.repo, &trust::trust(&ctx.repo)).is_some() {
+    if waiting.is_empty() || !is_approved_by_now(ctx) {
         return;
     }
     waiting.into_iter().for_each(|(now, reason)| *reason = now);
+}
+
+/// Whether the project's files are approved as they are now. Reads them.
+pub fn is_approved_by_now(ctx: &Context) -> bool {
+    configure::why_not_applied(&ctx.repo, &trust::trust(&ctx.repo)).is_none()
 }
 
 fn of_keys(set: Vec<(String, Value)>, without: &EffectiveConfig, with: &EffectiveConfig) -> Vec<ProjectSettingEffect> {

@@ -276,6 +276,22 @@ fn what_waits_for_an_approval_says_so_once_that_is_given() {
 }
 
 #[test]
+fn a_merge_that_waited_for_nothing_but_an_approval_goes_on_once_that_is_given() {
+    let world = World::new();
+    for task in ["t", "u"] {
+        world.task(task, &format!("echo 1 > {task}.txt"), &[]);
+    }
+    hook(&world, "pre-merge", "exit 0");
+    let ended = world.autopilot(&[]).code(1);
+    let hints: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("hint: ")).collect();
+    assert!(hints[0].starts_with("hint: git axiom trust ") && hints[1].contains("gate approve --all"), "{hints:?}");
+    assert_eq!(hints.iter().filter(|hint| hint.contains("git axiom trust")).count(), 1, "{hints:?}");
+    approve(&world);
+    world.autopilot(&[]).code(0);
+    assert!(world.env.repo().join("t.txt").exists() && world.env.repo().join("u.txt").exists());
+}
+
+#[test]
 fn what_was_approved_runs_whatever_is_there_by_now() {
     let world = World::new();
     let root = world.env.root().display().to_string();

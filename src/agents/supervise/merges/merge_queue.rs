@@ -20,6 +20,8 @@ pub(crate) struct MergeQueue {
     pub(crate) verified_again: HashMap<TaskId, u32>,
     /// Tasks that a human lets be merged although stash entries went.
     pub(crate) stash_accepted: HashSet<TaskId>,
+    /// Tasks whose merge was tried again since the project's files are approved by now: once each.
+    pub(crate) tried_since_approved: HashSet<TaskId>,
     /// Branches of tasks that are not in the target.
     pub(crate) seen_apart: SeenApart,
     /// Conflicts that a human was asked to settle.

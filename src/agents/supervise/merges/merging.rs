@@ -15,13 +15,14 @@ use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
 use axiom_model::queries::needs;
 use axiom_model::work::endings::failures::{SessionStep, SharedSessionStep};
-use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
+use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, is_for_trust};
 use axiom_model::work::guarded::AllowedGuardedFiles;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspace_submodules;
 use axiom_safety::running::hooks::commit_hooks;
+use axiom_safety::settings::trust::is_approved_by_now;
 
 /// What follows a look at the tasks that are done.
 pub(crate) enum NextMerge {
@@ -75,6 +76,10 @@ impl MergeQueue {
             if in_review {
                 continue;
             }
+            if self.waited_for_trust(&core.desk, &task) {
+                core.desk.close_gate(GateKind::Merge, &task, "the project's files are approved by now")?;
+                return Ok(NextMerge::Done);
+            }
             if self.seen_in_conflict.is_gone(&core.desk, &core.setup, &task)? {
                 core.desk.close_gate(GateKind::Merge, &task, "the conflict is gone: what it was with was taken back")?;
                 return Ok(NextMerge::Done);
@@ -106,6 +111,15 @@ impl MergeQueue {
             Some((task, allowed)) if !core.failures.stands_still(SharedSessionStep::Merges) => Ok(NextMerge::Make(task, allowed)),
             Some(_) | None => Ok(NextMerge::Nothing),
         }
+    }
+
+    /// Whether the gate of a merge asks for nothing but what a human has approved since.
+    fn waited_for_trust(&mut self, desk: &SessionDesk<'_>, task: &TaskId) -> bool {
+        let asks = |gate: &Gate| gate.decision.is_none() && is_for_trust(&gate.reason);
+        desk.gate(GateKind::Merge, task).is_some_and(asks)
+            && !self.tried_since_approved.contains(task)
+            && is_approved_by_now(desk.ctx)
+            && self.tried_since_approved.insert(task.clone())
     }
 
     /// Opens a gate, where none asks it yet, for a merge that may hold what an agent took from the user's stash; returns whether it was
