@@ -18,6 +18,7 @@ use axiom_model::work::money::budget::NewBudgetLimits;
 use axiom_model::work::tasks::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use axiom_model::work::verifying::verification::{VerifyChecker, VerifyStepResult};
 use axiom_safety::context::handle::Context;
+use axiom_safety::history::task_texts;
 use axiom_safety::history::work_diff::TaskDiff;
 
 /// Makes the same decision at several gates, at all or none. A gate is named by a unique prefix of its id, or by its task's
@@ -134,6 +135,8 @@ fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {
 pub struct GateInspection {
     /// The gate.
     pub gate: Gate,
+    /// What the agent is to do, where approving starts it.
+    pub body: Option<String>,
     /// What its task changed; `None` where nobody has worked on it.
     pub diff: Option<TaskDiff>,
     /// The guarded files that the merge would change.
@@ -168,6 +171,7 @@ pub fn look(ctx: &Context, name: &str) -> Result<GateInspection> {
     let Some(task) = gate.task_id.clone() else {
         return Ok(GateInspection {
             gate,
+            body: None,
             diff: None,
             guarded: Vec::new(),
             conflict: None,
@@ -176,13 +180,16 @@ pub fn look(ctx: &Context, name: &str) -> Result<GateInspection> {
             steps: Vec::new(),
         });
     };
+    let case = state.task(&task)?;
+    let is_to_start = gate.kind == GateKind::Claim && gate.decision.is_none();
+    let body = case.body.as_ref().filter(|_| is_to_start).map(|text| task_texts::load(&ctx.repo, text)).transpose()?;
     let diff = match task_diff::of(ctx, &task) {
         Ok(diff) => Some(diff),
         Err(error) if error.code() == Code::InvalidTransition => None,
         Err(error) => return Err(error),
     };
     // What fails here fails when it is merged too, and is told then.
-    let is_done = state.task(&task)?.status == TaskStatus::Done;
+    let is_done = case.status == TaskStatus::Done;
     let files = if is_done { merge::guarded_by(ctx, &task).unwrap_or_default() } else { None };
     let guarded = files.map(|files| files.paths()).unwrap_or_default();
     let conflicts = is_done && gate.kind == GateKind::Merge && is_of_conflict(&gate.reason);
@@ -197,5 +204,5 @@ pub fn look(ctx: &Context, name: &str) -> Result<GateInspection> {
     let step =
         |step: &VerifyStepResult| GateStepResult { by: step.by, command: step.command.clone(), failure: step.failure.clone() };
     let steps = ran.map(step).collect();
-    Ok(GateInspection { gate, diff, guarded, conflict, is_clear, verified, steps })
+    Ok(GateInspection { gate, body, diff, guarded, conflict, is_clear, verified, steps })
 }

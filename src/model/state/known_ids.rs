@@ -58,7 +58,13 @@ fn elsewhere(state: &State, text: &str, kind: IdKind) -> Option<String> {
             Some(agent) => format!("git axiom task show {found}    it is a task, and {} works on it", agent.id),
             None => format!("git axiom task show {found}    it is a task"),
         },
-        IdKind::Agent => format!("git axiom output {found}    it is an agent"),
+        IdKind::Agent => {
+            let agent = state.restorable.agents.values().find(|agent| agent.id.as_str() == found);
+            match agent.and_then(|agent| agent.work.as_ref()) {
+                Some(work) => format!("git axiom task show {}    it is an agent, and works on that task", work.task),
+                None => format!("git axiom output {found}    it is an agent"),
+            }
+        }
         IdKind::Checkpoint => format!("git axiom checkpoint show {found}    it is a checkpoint"),
         IdKind::Gate => format!("git axiom gate show {found}    it is a gate"),
     })

@@ -33,6 +33,9 @@ pub fn in_words(look: &GateInspection, task: Option<&Task>, verification: &[Logg
     for detail in gate.lines_below() {
         text.push_str(&format!("  {}\n", visible::set_in(&detail, "    ")));
     }
+    if let Some((task, body)) = task.zip(look.body.as_deref()) {
+        text.push_str(&to_do(task, body));
+    }
     if let Some(changed) = &look.diff {
         text.append(work(changed, gate.task_id.as_ref()));
     }
@@ -71,6 +74,16 @@ pub fn in_words(look: &GateInspection, task: Option<&Task>, verification: &[Logg
         None => format!("To continue: {}\n", gate.kind.command(gate.id.as_str())),
     });
     text
+}
+
+/// What the agent is to do, which is what an approval starts.
+fn to_do(task: &Task, body: &str) -> String {
+    let lines: Vec<&str> = body.trim_end_matches('\n').lines().collect();
+    // Indented, so that a line of the body cannot look like one of git axiom's own.
+    let shown = lines.iter().take(NAMED).map(|line| format!("  {}\n", visible::line(line))).collect::<String>();
+    let more = lines.len().saturating_sub(NAMED);
+    let rest = if more > 0 { format!("  … and {more} more lines: git axiom task show {}\n", task.id) } else { String::new() };
+    format!("To do:\n{shown}{rest}")
 }
 
 /// What was decided, in words.

@@ -29,7 +29,8 @@ pub const QUITTING: [(Option<SaveBeforeQuit>, &str); 3] = [
 /// After `quit`, with the checkpoint that was made before; whether the session has ended by now.
 pub fn quitting(checkpoint: Option<&CheckpointName>, has_ended: bool) -> String {
     let made = checkpoint.map(|name| format!("Checkpoint: {name}\n"));
-    let what = if has_ended { "The session has ended." } else { "Quitting: agents get 5 seconds to end their iterations." };
+    let what =
+        if has_ended { "The session has ended." } else { "Quitting: agents at work get 5 seconds to end their iterations." };
     format!("{}{what}\n", made.unwrap_or_default())
 }
 

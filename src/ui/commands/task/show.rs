@@ -138,6 +138,10 @@ fn in_words<'a>(
     if let Some(persona) = &task.persona {
         row("persona", persona.clone());
     }
+    let last = state.record.tasks.get(&task.id).and_then(|record| record.last_agent.as_ref());
+    if let Some(agent) = state.agent_on(&task.id).map(|agent| &agent.id).or(last) {
+        row("agent", agent.to_string());
+    }
     rows.extend(verification.iter().flat_map(|step| verify_steps::rows(&task.id, step)));
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
     if let Some(merged) = &task.merged {
