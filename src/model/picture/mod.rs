@@ -115,6 +115,15 @@ impl Picture {
         lane.from.is_none_or(|from| from < moment) && lane.to.is_none_or(|to| to >= moment)
     }
 
+    /// Takes away the way to checkpoints that are not there any more.
+    pub fn offer_checkpoints(&mut self, is_there: impl Fn(&str) -> bool) {
+        let is_gone = |moment: &&mut PictureMoment| moment.checkpoint.as_deref().is_some_and(|name| !is_there(name));
+        for moment in self.moments.iter_mut().filter(|moment| moment.kind == PictureMomentKind::Checkpoint).filter(is_gone) {
+            moment.what.push_str(" (deleted)");
+            moment.command = None;
+        }
+    }
+
     /// Takes away what is refused: an undo that cannot be made any more. A merge can be taken back in another way, while its task is
     /// merged.
     pub fn offer_only(&mut self, now: impl Fn(&OperationId) -> MomentStanding, is_merged: impl Fn(&TaskId) -> bool) {

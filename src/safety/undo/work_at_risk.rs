@@ -1,5 +1,7 @@
 //! What happened, gathered for the picture; and what is at risk now.
 
+use std::collections::BTreeSet;
+
 use crate::context::handle::Context;
 use crate::folders::workspaces;
 use crate::undo::UndoabilityCheck;
@@ -60,8 +62,11 @@ pub fn picture(ctx: &Context, most: Option<usize>) -> Result<Picture> {
     Ok(picture)
 }
 
-/// What `undo` would refuse is not offered.
+/// What `undo` or a rollback would refuse is not offered.
 fn offer_what_is_accepted(ctx: &Context, picture: &mut Picture) -> Result<()> {
+    let checkpoints = ctx.state().record.checkpoints.all()?;
+    let names: BTreeSet<&str> = checkpoints.iter().map(|record| record.name.as_str()).collect();
+    picture.offer_checkpoints(|name| names.contains(name));
     let Some(oldest) = picture.offered().next().cloned() else { return Ok(()) };
     let all = history::newest_transactions(ctx, |known| known.iter().any(|one| one.id == oldest))?;
     let standing = UndoabilityCheck::new(ctx, &all)?;

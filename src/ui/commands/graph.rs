@@ -24,7 +24,7 @@ use axiom_safety::undo::work_at_risk::{UnmergedTask, WorkAtRisk};
 Newest first, one lane for the main worktree and one for each workspace: ├ a task begins, ● work
 or a merge, ◆ a checkpoint on every lane that it holds, ◀ a rollback, ↶ an undo, × a workspace
 that is put aside. Beside it what was done, and the command that goes there or takes it back.
-The last line says what no checkpoint holds yet.
+The line 'now' says what changed since the last checkpoint, and what is not merged.
 
 --svg writes one file that needs nothing else: time from left to right, the area of a dot the
 changed lines, the command where the pointer rests.")]

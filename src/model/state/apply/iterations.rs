@@ -92,7 +92,7 @@ impl State {
         if report.not_started {
             work.iteration = work.iteration.saturating_sub(1);
             work.stage = IterationStage::Between { last: None };
-            self.end_program(report, at);
+            self.end_program(report, false, at);
             return Ok(());
         }
         let never_seen = matches!(work.stage, IterationStage::Intended { .. });
@@ -129,7 +129,7 @@ impl State {
             conflict.round = round;
         }
         self.ran(agent, &task, report, at);
-        self.end_program(report, at);
+        self.end_program(report, never_seen, at);
         self.record.last_action = Some(format!("iteration of {task} ended"));
         Ok(())
     }

@@ -30,11 +30,14 @@ impl State {
         Ok(())
     }
 
-    /// Follows the end of an iteration, which was seen `at` this time.
-    pub(super) fn end_program(&mut self, report: &IterationReport, at: Timestamp) {
+    /// Follows the end of an iteration, which was seen `at` this time; its program may have been so quick that nobody saw it begin.
+    pub(super) fn end_program(&mut self, report: &IterationReport, never_seen: bool, at: Timestamp) {
         let ended = report.ended_at.map_or(at, |ended| ended.min(at));
         let others_run = self.programs_run();
-        self.record.session_time.ended(ended, others_run);
+        match never_seen {
+            true => self.record.session_time.ran(report.duration_ms, ended, others_run),
+            false => self.record.session_time.ended(ended, others_run),
+        }
     }
 
     fn programs_run(&self) -> bool {

@@ -32,6 +32,15 @@ impl SessionRunTime {
         self.since.get_or_insert(at);
     }
 
+    /// A program began and ended before its beginning was recorded; whether others run.
+    pub fn ran(&mut self, ms: u64, ended: Timestamp, others_run: bool) {
+        if self.since.is_none() {
+            self.ran_ms = self.ran_ms.saturating_add(ms);
+        } else {
+            self.ended(ended, others_run);
+        }
+    }
+
     /// A program ended, which may have been long before anybody saw it; whether others still run.
     pub fn ended(&mut self, at: Timestamp, others_run: bool) {
         let latest = self.ended.max(Some(at)).filter(|_| self.since.is_some());
@@ -55,6 +64,17 @@ mod tests {
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()
+    }
+
+    #[test]
+    fn what_ran_before_its_beginning_was_recorded_counts_too_and_once() {
+        let mut time = SessionRunTime::default();
+        (0..3).for_each(|_| time.ran(50, at(1), false));
+        assert_eq!(time.millis(at(9)), 150);
+        time.begun(at(10));
+        time.ran(50, at(11), true);
+        time.ended(at(12), false);
+        assert_eq!(time.millis(at(20)), 2150);
     }
 
     #[test]
