@@ -80,10 +80,10 @@ fn a_prompt_can_be_gone_back_to_and_the_agent_is_told() {
     let told = String::from_utf8(told.stdout).unwrap();
     assert!(told.contains("out of date: a.txt; these files are no longer there: b.txt\""), "{told}");
     assert!(told.contains("additionalContext"), "{told}");
-    // The first prompt ends where the second begins.
+    // The first prompt ends where it was taken back.
     scratch.write("a.txt", "after the second prompt\n");
     let files = |number: &str| scratch.json(&["diff", "--prompt", number])["files"].as_array().unwrap().len();
-    assert_eq!([files("1"), files("2")], [0, 1]);
+    assert_eq!([files("1"), files("2")], [2, 1]);
     scratch.write("a.txt", "mine, not committed\n");
     scratch.axiom(&["undo", "--yes"]);
     assert_eq!(std::fs::read_to_string(scratch.path().join("a.txt")).unwrap(), "the agent's\n");
@@ -101,8 +101,14 @@ fn an_agent_is_told_nothing_of_what_a_human_took_back_and_brought_back() {
     scratch.write("a.txt", "the agent's\n");
     scratch.remove("sub/b.txt");
     scratch.write("staged.txt", "the agent's\n");
+    let changed = || {
+        let listed = scratch.json(&["prompts"])["prompts"][0]["files"].as_u64().unwrap();
+        (listed, scratch.json(&["diff", "1"])["files"].as_array().unwrap().len())
+    };
     scratch.axiom(&["rollback", "checkpoint", "--prompt", "1", "--yes"]);
+    assert_eq!(changed(), (3, 3), "what was taken back");
     scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(changed(), (3, 3), "what is there again");
     quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
     // Of a step that stays, and one that went back and forth, only what differs is told; what was written since is nobody's old text.
     scratch.axiom(&["rollback", "checkpoint", "--prompt", "1", "--yes"]);

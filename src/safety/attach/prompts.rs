@@ -130,23 +130,41 @@ pub fn list(ctx: &mut Context, most: usize) -> Result<Vec<Prompt>> {
     let since = shown.last().map(|(_, record)| record.created_at);
     let backs = since.map_or_else(|| Ok(Vec::new()), |since| rollbacks(ctx, since))?;
     let known = shown.into_iter().filter_map(|(place, record)| {
-        let mut prompt = prompt(ctx, record, &all[place + 1..], &texts)?;
+        let mut prompt = prompt(ctx, record, (&all[..=place], &all[place + 1..]), (&texts, &backs))?;
         if prompt.files == Some(0) && !is_saved {
             (prompt.files, prompt.insertions, prompt.deletions) = (None, None, None);
         }
-        Some(Prompt { taken_back_by: taken_back_by(&backs, &prompt, &all[..=place]), ..prompt })
+        Some(prompt)
     });
     Ok(known.collect())
 }
 
-/// Who has gone back to a state from before a prompt, in its worktree, after it; `before` are the checkpoints up to its own.
-fn taken_back_by(backs: &[OperationRecord], prompt: &Prompt, before: &[&CheckpointRecord]) -> Option<OperationId> {
+/// The rollback that went back to a state from before a prompt, in its worktree, after it; `before` are the checkpoints up to its own.
+fn taken_back_by<'b>(
+    backs: &'b [OperationRecord],
+    (record, worktree): (&CheckpointRecord, &str),
+    before: &[&CheckpointRecord],
+) -> Option<&'b OperationRecord> {
     let took = |back: &&OperationRecord| {
         let is_from_before = before.iter().any(|one| Some(&one.name) == back.went_back_to.as_ref());
-        let is_there = back.worktrees.iter().any(|change| Some(&change.path) == prompt.worktree.as_ref());
-        back.at > prompt.at && is_from_before && is_there
+        let is_there = back.worktrees.iter().any(|change| change.path == worktree);
+        back.at > record.created_at && is_from_before && is_there
     };
-    backs.iter().find(took).map(|back| back.id.clone())
+    backs.iter().find(took)
+}
+
+/// The checkpoint at which what a prompt did is over: that of the session's next prompt, or what the rollback that took it back saved.
+fn end_of<'a>(
+    record: &CheckpointRecord,
+    later: &[&'a CheckpointRecord],
+    back: Option<&OperationRecord>,
+) -> Option<&'a CheckpointRecord> {
+    let session = record.attached.as_ref().map(|stamp| &stamp.session);
+    let is_next = |one: &CheckpointRecord| {
+        one.trigger == CheckpointTrigger::Prompt && one.attached.as_ref().map(|stamp| &stamp.session) == session
+    };
+    let is_saved = |one: &CheckpointRecord| back.is_some_and(|back| back.checkpoints.contains(&one.name));
+    later.iter().copied().find(|one| is_next(one) || is_saved(one))
 }
 
 /// The rollbacks since then that stand.
@@ -195,13 +213,17 @@ pub fn newest(ctx: &Context, among: usize) -> Result<Vec<PromptHeader>> {
 fn prompt(
     ctx: &Context,
     record: &CheckpointRecord,
-    later: &[&CheckpointRecord],
-    texts: &BTreeMap<u32, String>,
+    (before, later): (&[&CheckpointRecord], &[&CheckpointRecord]),
+    (texts, backs): (&BTreeMap<u32, String>, &[OperationRecord]),
 ) -> Option<Prompt> {
     let number = prompt_number(record.name.as_str())?;
-    let changed = changed(ctx, record, later);
-    let sum = |of: fn(&(u64, u64)) -> u64| changed.as_ref().map(|files| files.iter().flatten().map(of).sum());
     let stamp = checkpoint::read_document(ctx, record).ok().and_then(|document| document.attached);
+    let back = stamp.as_ref().and_then(|stamp| taken_back_by(backs, (record, &stamp.worktree), before));
+    // What an undo saved is what it took back.
+    let newest = || later.iter().rev().find(|one| one.trigger != CheckpointTrigger::BeforeUndo).copied();
+    let end = end_of(record, later, back).or_else(newest).unwrap_or(record);
+    let changed = stamp.as_ref().and_then(|stamp| changed(ctx, (record, end), &stamp.worktree));
+    let sum = |of: fn(&(u64, u64)) -> u64| changed.as_ref().map(|files| files.iter().flatten().map(of).sum());
     Some(Prompt {
         number,
         at: record.created_at,
@@ -217,20 +239,14 @@ fn prompt(
             .as_ref()
             .and_then(|stamp| elsewhere::counted(ctx, (record, stamp), later).ok())
             .unwrap_or_default(),
-        taken_back_by: None,
+        taken_back_by: back.map(|back| back.id.clone()),
         back: format!("git axiom rollback --prompt {number}"),
     })
 }
 
-/// The lines of each file that changed until the session's next prompt, or until the newest checkpoint.
-fn changed(ctx: &Context, record: &CheckpointRecord, later: &[&CheckpointRecord]) -> Option<Vec<Option<(u64, u64)>>> {
-    let session = record.attached.as_ref().map(|stamp| &stamp.session);
-    let is_next = |one: &&&CheckpointRecord| {
-        one.trigger == CheckpointTrigger::Prompt && one.attached.as_ref().map(|stamp| &stamp.session) == session
-    };
-    let end = later.iter().find(is_next).or(later.last()).copied().unwrap_or(record);
-    let worktree = checkpoint::read_document(ctx, record).ok()?.attached?.worktree;
-    let lines = between(ctx, (record, end), &worktree, |repo, old, new| repo.history().file_lines(old, new))?;
+/// The lines of each file that changed in a worktree between two checkpoints.
+fn changed(ctx: &Context, ends: (&CheckpointRecord, &CheckpointRecord), worktree: &str) -> Option<Vec<Option<(u64, u64)>>> {
+    let lines = between(ctx, ends, worktree, |repo, old, new| repo.history().file_lines(old, new))?;
     Some(lines.into_iter().map(|file| file.lines).collect())
 }
 
@@ -258,9 +274,8 @@ pub fn one(ctx: &Context, number: u32) -> Result<Prompt> {
     let place = all.iter().position(|one| one.name == record.name).ok_or_else(|| unknown(number))?;
     let texts = AttachFiles::of(ctx.layout()).prompts()?;
     let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
-    let prompt = prompt(ctx, &record, &all[place + 1..], &texts).ok_or_else(|| unknown(number))?;
-    let backs = rollbacks(ctx, prompt.at)?;
-    Ok(Prompt { taken_back_by: taken_back_by(&backs, &prompt, &all[..=place]), ..prompt })
+    let backs = rollbacks(ctx, record.created_at)?;
+    prompt(ctx, &record, (&all[..=place], &all[place + 1..]), (&texts, &backs)).ok_or_else(|| unknown(number))
 }
 
 /// Whether there is a prompt of this number.
@@ -298,7 +313,7 @@ pub fn last_here(ctx: &Context) -> Result<u32> {
     })
 }
 
-/// What happened in the worktree of a prompt's session from the prompt until its next one; without a next one until now.
+/// What happened in the worktree of a prompt's session from the prompt until its next one, or until it was taken back; else until now.
 pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
     let (record, document) = find(ctx, number)?;
     let damaged = || Error::new(Code::CheckpointDamaged, format!("the files of prompt {number} cannot be read"));
@@ -306,8 +321,9 @@ pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
     let then = checkpoint::capture_of_worktree(ctx, &record, &stamp.worktree).ok_or_else(damaged)?;
     let old = ctx.repo.captures().capture_parts(&then)?;
     let later = ctx.state().record.checkpoints.after(&record.name)?;
-    let is_of_it = |one: &&&CheckpointRecord| one.attached.as_ref().is_some_and(|of| of.session == stamp.session);
-    let next = later.iter().filter(is_of_it).find(|one| one.trigger == CheckpointTrigger::Prompt);
+    let (all, backs) = (ctx.state().record.checkpoints.by_age()?, rollbacks(ctx, record.created_at)?);
+    let before = &all[..all.iter().position(|one| one.name == record.name).map_or(0, |place| place + 1)];
+    let next = end_of(&record, &later, taken_back_by(&backs, (&record, &stamp.worktree), before));
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
     let (workspace, tip, new) = match (next, entry) {
         (None, Some(entry)) => {
@@ -317,7 +333,7 @@ pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
         }
         (next, _) => {
             // Where the worktree is gone: as far as anything is known of it.
-            let last = next.copied().or_else(|| {
+            let last = next.or_else(|| {
                 later.iter().rev().find(|one| checkpoint::capture_of_worktree(ctx, one, &stamp.worktree).is_some()).copied()
             });
             let end = checkpoint::capture_of_worktree(ctx, last.unwrap_or(&record), &stamp.worktree).ok_or_else(damaged)?;

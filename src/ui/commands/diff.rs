@@ -33,7 +33,7 @@ pager on a terminal; to a pipe it goes as it is, for 'git apply'. Of binary file
 over 2 MB, it only says that they differ.
 
 With the number of a prompt: what happened in the worktree of an attached agent from this prompt
-until its next one, or until now; 'git axiom prompts' lists them.")]
+until its next one, or its rollback, or until now; 'git axiom prompts' lists them.")]
 pub struct DiffArgs {
     /// The task, or the number of a prompt
     #[arg(value_name = "TASK|NUMBER", required_unless_present = "prompt")]

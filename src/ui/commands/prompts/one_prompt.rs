@@ -50,11 +50,15 @@ fn in_words(prompt: &Prompt, diff: &TaskDiff) -> StyledText {
     if let Some(back) = &prompt.taken_back_by {
         text.push_str(&format!("taken back: git axiom undo {back}    brings back what it did\n"));
     }
-    let until = if diff.workspace.is_some() { "now" } else { "the next prompt of its session" };
+    let until = match (&diff.workspace, &prompt.taken_back_by) {
+        (Some(_), _) => "until now",
+        (None, Some(_)) => "before it was taken back",
+        (None, None) => "until the next prompt of its session",
+    };
     if diff.files.is_empty() {
-        text.push_str(&format!("\nChanged until {until}: {}\n", changed_in_words(prompt)));
+        text.push_str(&format!("\nChanged {until}: {}\n", changed_in_words(prompt)));
     } else {
-        text.push_str(&format!("\nChanged until {until}:\n"));
+        text.push_str(&format!("\nChanged {until}:\n"));
         text.append(stat(diff));
     }
     for commit in &diff.commits {
