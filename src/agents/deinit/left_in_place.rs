@@ -41,7 +41,7 @@ pub(super) fn all(ctx: &Context, known: &DeinitFindings<'_>) -> Result<Vec<Strin
         stays.push(format!("the notes of others in {NOTES}"));
     }
     files_of_the_project(ctx, &mut stays)?;
-    for (key, _) in ctx.repo.settings_in(&ctx.repo.own_config().unwrap_or_default())? {
+    for (key, _) in ctx.repo.settings().settings_in(&ctx.repo.settings().own_config().unwrap_or_default())? {
         stays.push(format!("your setting {key}: git config --local --unset-all {key}    takes it out"));
     }
     if let Some(state) = env::user_state_dir() {

@@ -190,7 +190,7 @@ fn make_bundle(ctx: &Context, journal: &DeinitJournal, refs: &[axiom_git::RefVal
     if let Some(above) = journal.folder.parent() {
         files::sync_dir(above)?;
     }
-    let size = ctx.repo.write_bundle(refs, &journal.bundle())?;
+    let size = ctx.repo.refs().write_bundle(refs, &journal.bundle())?;
     env::fault_point("deinit.bundled");
     Ok(size)
 }

@@ -137,7 +137,7 @@ pub fn look_with(ctx: &mut Context, wanted: &RecoverySelection) -> Result<Recove
     view.open_operation = state.record.open.as_ref().map(|open| open.operation.title.clone());
     view.wedges = wedged::find(ctx)?.iter().map(BlockingCondition::view).collect();
     view.checkpoint = state.record.checkpoint_intent.as_ref().map(ToString::to_string);
-    view.locks = ctx.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
+    view.locks = ctx.repo.lock_files().git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
     let lost = checkpoint::look_for_lost(ctx, checkpoint::HealDepth::Notes)?;
     view.forgotten_checkpoints = lost.unknown.iter().map(ToString::to_string).collect();
     if !ctx.repo.power_losses().objects_are_proved() {

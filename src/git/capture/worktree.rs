@@ -117,7 +117,7 @@ impl Captures<'_> {
 
     /// Captures a worktree as if all its files were gone: that of a submodule whose folder was deleted.
     pub fn capture_without_files(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
-        let scratch = self.repo.scratch_folder()?;
+        let scratch = self.repo.scratch_folders().make()?;
         // The scratch folder itself has the mark of its owner.
         let nothing = in_folder(&scratch, "nothing");
         files::create_dirs_unsynced(&nothing)?;
@@ -143,7 +143,7 @@ impl Captures<'_> {
         options: &CaptureOptions,
         (lost, belief): (&BTreeSet<RepoPath>, StatTrust),
     ) -> Result<WorktreeCapture> {
-        let folder = self.repo.scratch_folder()?;
+        let folder = self.repo.scratch_folders().make()?;
         let staged = in_folder(&folder, "staged");
         let head = self.repo.refs().head(worktree)?;
         let StartingIndex { mut facts, with_head } = copy_or_make(self.repo, worktree, &head, (&folder, &staged), belief)?;

@@ -28,7 +28,7 @@ impl Checkpoints<'_> {
             return Ok(Some((stat, CachedPackedRefs { group, hiding, source: PackedRefsSource::Memory(holder) })));
         }
         let now = env::now().as_nanosecond();
-        let Some(packed) = self.repo.packed_refs().packed_refs() else { return Ok(None) };
+        let Some(packed) = self.repo.packed_refs().lines() else { return Ok(None) };
         let Ok(range) = packed.below("refs/") else { return Ok(None) };
         let mut lines = Vec::new();
         for (name, value) in packed.values(range).filter(|(name, _)| is_held(name) && !listed.hides(name)) {

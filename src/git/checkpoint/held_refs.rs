@@ -93,7 +93,7 @@ impl Checkpoints<'_> {
             let text = to_lines(links.iter().map(|(name, target)| (target.as_str(), name.as_str())));
             add("links", 0o100_644, &self.repo.objects().write_blob(text.as_bytes())?);
         }
-        let configs = self.repo.branch_configs()?.unwrap_or_default();
+        let configs = self.repo.settings().branch_configs()?.unwrap_or_default();
         if !configs.is_empty() {
             add(CONFIG, 0o100_644, &self.repo.objects().write_blob(&to_text(&configs))?);
         }

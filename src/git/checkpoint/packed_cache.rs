@@ -74,7 +74,9 @@ impl PackedRefsFile<'_> {
     /// The cached objects for the packed refs, if the cache is valid, and the capture that holds them.
     pub(crate) fn remembered(&self, stat: &PackedRefsStat, hiding: &str) -> Result<Option<(HeldRefGroup, PackedRefsHolder)>> {
         // A cache that cannot be read is ignored.
-        let Ok(Some(content)) = files::read_optional(&self.repo.own_scratch().join(FILE), LIMIT) else { return Ok(None) };
+        let Ok(Some(content)) = files::read_optional(&self.repo.scratch_folders().own().join(FILE), LIMIT) else {
+            return Ok(None);
+        };
         let Ok(text) = String::from_utf8(content) else { return Ok(None) };
         let Some((body, sum)) = text.trim_end().rsplit_once('\n') else { return Ok(None) };
         if self.digest(body.as_bytes())? != sum {
@@ -129,10 +131,10 @@ impl PackedRefsFile<'_> {
         text.extend(tree.chain(commits).chain(missing));
         let written = self.digest(text.trim_end().as_bytes()).and_then(|sum| {
             text.push_str(&sum);
-            let folder = self.repo.scratch_folder()?;
+            let folder = self.repo.scratch_folders().make()?;
             let new = folder.path().join("packed-refs");
             files::write_scratch(&new, text.as_bytes())?;
-            files::replace_unsynced(&new, &self.repo.own_scratch().join(FILE))
+            files::replace_unsynced(&new, &self.repo.scratch_folders().own().join(FILE))
         });
         if let Err(error) = written {
             tracing::warn!(%error, "the packed refs are not remembered");

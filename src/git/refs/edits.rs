@@ -377,7 +377,7 @@ mod tests {
         assert_eq!(repo.refs().refs_below("refs/heads/").unwrap().len(), 1);
         repo.refs().update_refs(&many, "test").unwrap();
         assert_eq!(repo.refs().refs_below("refs/heads/").unwrap().len(), 41);
-        assert!(repo.git_locks().unwrap().is_empty());
+        assert!(repo.lock_files().git_locks().unwrap().is_empty());
     }
 
     #[test]

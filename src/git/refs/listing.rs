@@ -81,7 +81,7 @@ impl RefLists<'_> {
     pub fn names_in_use(&self, names: &[RefName]) -> Result<BTreeMap<RefName, RefName>> {
         let mut in_use: BTreeMap<_, _> =
             self.repo.refs().read_refs(names)?.into_keys().map(|name| (name.clone(), name)).collect();
-        if in_use.len() == names.len() || !self.repo.ignores_case() {
+        if in_use.len() == names.len() || !self.repo.settings().ignores_case() {
             return Ok(in_use);
         }
         for name in names {
@@ -98,7 +98,7 @@ impl RefLists<'_> {
         if is_shared(prefix)
             && self.repo.shortcuts().allow(FastWay::ReadRefs)
             && let Some(mut names) = loose_names(&self.repo.common_dir().join(prefix))
-            && let Some(packed) = self.repo.packed_refs().packed_refs()
+            && let Some(packed) = self.repo.packed_refs().lines()
             && let Ok(lines) = packed.below(prefix)
         {
             names.extend(packed.values(lines).filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned)));
@@ -117,7 +117,7 @@ impl RefLists<'_> {
         // a packed one.
         let loose: Option<Vec<Vec<RefValue>>> =
             prefixes.iter().map(|prefix| loose_below(self.repo.common_dir(), prefix)).collect();
-        let packed = Arc::new(self.repo.packed_refs().packed_refs()?);
+        let packed = Arc::new(self.repo.packed_refs().lines()?);
         let listing = |(prefix, others): (&&str, Vec<RefValue>)| {
             let (prefix, packed) = ((*prefix).to_owned(), Arc::clone(&packed));
             Some(RefListing { lines: packed.below(&prefix).ok()?, packed, others, prefix })

@@ -36,14 +36,14 @@ impl OwnRefs<'_> {
             return Ok(false);
         }
         let Some(loose) = self.loose_among(edits)? else { return Ok(false) };
-        let folder = self.repo.scratch_folder()?;
+        let folder = self.repo.scratch_folders().make()?;
         let packed_refs = self.repo.common_dir().join("packed-refs");
         // In this order: a lock file goes before what shows that it is ours.
         let (mut held, mut locks) = (Vec::new(), RefLockFiles::default());
         if !self.take_for_deletion(&folder, &packed_refs, &loose, &mut held, &mut locks)? {
             return Ok(false);
         }
-        let Some(packed) = self.repo.packed_refs().packed_refs() else { return Ok(false) };
+        let Some(packed) = self.repo.packed_refs().lines() else { return Ok(false) };
         let Some(rest) = rest_of(&packed, &packed_refs, edits, &loose)? else { return Ok(false) };
         for (one, edit) in held.iter().skip(1).zip(edits.iter().filter(|edit| loose.contains(&edit.name))) {
             if !is_as_expected(one, edit, &packed)? {
@@ -270,7 +270,7 @@ mod tests {
             format!("refs/axiom/captures/c29\nrefs/heads/main\nrefs/tags/other")
         );
         assert_eq!(scratch.git(&["rev-parse", "other^{}"]), head.as_str());
-        assert!(repo.git_locks().unwrap().is_empty());
+        assert!(repo.lock_files().git_locks().unwrap().is_empty());
     }
 
     #[test]

@@ -10,19 +10,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use axiom_base::error::Result;
-use axiom_base::{env, files};
-use axiom_model::base::names::{Oid, RefName};
 use super::registration::{RegistrationFile, is_torn_back, is_torn_pointer};
 use super::registration_mend::write_common_dir;
 use super::worktrees::move_once;
 use crate::index::file;
 use crate::index::filters::FILTER_LIMIT;
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::repo::handles::{WorkspaceDamage, UnfinishedWork, Workspaces, WorktreeRegistrations};
+use crate::repo::handles::{UnfinishedWork, WorkspaceDamage, Workspaces, WorktreeRegistrations};
 use crate::repo::ownership::is_same_place;
 use crate::repo::repository::path_of;
 use crate::repo::worktrees::{Worktree, trimmed};
+use axiom_base::error::Result;
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName};
 
 /// The largest file of a registration, the largest ref, and the largest reflog that is read.
 const SMALL: u64 = 64 * 1024;
