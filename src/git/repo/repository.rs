@@ -1,6 +1,5 @@
 //! Finding the repository, and the facts about it that never change while we run.
 
-use crate::repo::handles::ScratchFolders;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -11,14 +10,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::forms::shell_word::shell_word;
-use axiom_model::base::own_names::SCRATCH;
 use axiom_process::os::command::command_with_callers_repository;
 
 use super::discovery;
 use super::headless::headless;
 use super::identity::CommitterIdentity;
 use super::program::{Git, run_captured};
-use super::shortcuts::{FastWay, ShortcutConditions};
+use super::shortcuts::ShortcutConditions;
 use super::submodules::OpenSubmodules;
 use super::worktrees::Worktree;
 use crate::base::formats::{HashKind, RefFormat};
