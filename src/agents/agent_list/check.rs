@@ -132,7 +132,7 @@ fn run(
         limits: axiom_model::work::money::budget::BudgetLimits::default(),
         programs: SessionPrograms::only(adapter.clone()),
     };
-    let agents = ctx.layout().agents_dir();
+    let agents = ctx.layout().agents().folder();
     let (over, asked) = (AtomicBool::new(false), AtomicBool::new(false));
     let ending = std::thread::scope(|scope| {
         let watch = scope.spawn(|| watch(&agents, &over, &asked, interrupts));

@@ -72,7 +72,7 @@ pub(super) fn facts(
     let (mut facts, mut report, mut log) = (AgentCheckFacts::default(), None, None);
     history::each_event(ctx.layout(), |envelope| {
         if let Event::TaskClaimed { agent, .. } = &envelope.event {
-            log = Some(ctx.layout().agent_log(agent, task));
+            log = Some(ctx.layout().agents().log(agent, task));
         }
         if let Event::Signalled { signal: AgentSignal::Complete {}, .. } = &envelope.event {
             facts.reported = true;
@@ -82,8 +82,8 @@ pub(super) fn facts(
         }
         Ok(())
     })?;
-    hear(&ctx.layout().agents_dir(), &mut BTreeMap::new(), &mut facts.told);
-    facts.reported |= runs(&ctx.layout().agents_dir()).iter().any(|dir| tagged_complete(dir));
+    hear(&ctx.layout().agents().folder(), &mut BTreeMap::new(), &mut facts.told);
+    facts.reported |= runs(&ctx.layout().agents().folder()).iter().any(|dir| tagged_complete(dir));
     let workspace = ctx.state().restorable.workspaces.get(task).map(|workspace| PathBuf::from(&workspace.path));
     let wrote = |name: &str| {
         let places = [Some(repo.to_owned()), workspace.clone()].into_iter().flatten();

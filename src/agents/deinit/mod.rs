@@ -137,7 +137,7 @@ pub fn complete(repo: &Repository, mut journal: DeinitJournal) -> Result<DeinitR
     let locks = match journal.phase {
         DeinitPhase::Preparing | DeinitPhase::Leaving => {
             let supervisor = supervisor_lock(&layout)?;
-            let LockAttempt::Taken(operation) = FileLock::take(&layout.change_lock(), PATIENCE)? else {
+            let LockAttempt::Taken(operation) = FileLock::take(&layout.locks().change(), PATIENCE)? else {
                 return Err(busy("another operation is under way"));
             };
             Some((supervisor, operation))

@@ -200,7 +200,7 @@ fn look_for_tasks(ctx: &Context, wanted: &RecoverySelection, view: &mut Recovery
 
 /// Waits a moment for a running operation: what it has not finished yet is not damage.
 fn nothing_is_under_way(ctx: &mut Context) -> Result<()> {
-    let lock = ctx.layout().change_lock();
+    let lock = ctx.layout().locks().change();
     let begun = Instant::now();
     while files::is_locked(&lock)? {
         if begun.elapsed() > MOMENT {

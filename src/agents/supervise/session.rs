@@ -97,7 +97,7 @@ impl Supervisor<'_> {
         for agent in self.core.desk.ctx.state().busy_agents() {
             match agent.work.as_ref().map(|work| &work.stage) {
                 Some(IterationStage::Running { token, .. }) => {
-                    folders.push((layout.run_dir(&agent.id, token), FolderTrigger::Changes))
+                    folders.push((layout.agents().run(&agent.id, token), FolderTrigger::Changes))
                 }
                 // Its next step waits for an event, or for the end of a pause.
                 Some(IterationStage::Between { .. }) | None => {}
