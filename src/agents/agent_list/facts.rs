@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::check::LIMIT;
+use super::CHECK_LIMIT;
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_base::files;
@@ -96,7 +96,7 @@ pub(super) fn facts(
     facts.said = wrote(SAID).filter(|said| SAYS_IT_FAILED.iter().any(|part| said.contains(part)));
     let own = env::own_program()?.canonicalize().ok();
     facts.other = wrote(FOUND).filter(|found| !found.is_empty() && Some(Path::new(found)) != own.as_deref());
-    facts.over_time = report.as_ref().is_some_and(|report| u128::from(report.duration_ms) >= LIMIT.as_millis());
+    facts.over_time = report.as_ref().is_some_and(|report| u128::from(report.duration_ms) >= CHECK_LIMIT.as_millis());
     facts.outcome = report.as_ref().map(|report| report.outcome.clone());
     facts.reported |= adapter.exit_completes && facts.outcome == Some(IterationOutcome::Complete);
     let lines = |log: PathBuf| logs::last_lines(&log, Timestamp::UNIX_EPOCH, LAST_LINES).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! What is left alone, in words, with the way to take it out by hand.
 
-use super::plan::DeinitBranch;
 use axiom_base::error::Result;
 use axiom_base::{env, files};
+use axiom_git::RefValue;
 use axiom_model::base::names::RefName;
 use axiom_model::base::own_names::NOTES;
 use axiom_model::operation::deinit_branches::TaskBranchFate;
@@ -85,4 +85,10 @@ const PREPARES: &str = "git config axiom.attach off    keeps it from preparing t
 fn attached_here(ctx: &Context, recipe: &axiom_model::program_hooks::recipe::HookRecipe, path: &std::path::Path) -> bool {
     attach::detach(ctx, recipe, AttachScope::Here, WriteProgramFiles::DryRun)
         .is_ok_and(|all| all.iter().any(|done| done.path == path))
+}
+
+/// A branch of a task, and what becomes of it.
+pub(super) struct DeinitBranch {
+    pub value: RefValue,
+    pub fate: TaskBranchFate,
 }

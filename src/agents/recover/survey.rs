@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::earlier_tasks::{EarlierRecoveredTask, tasks_of};
 use super::interrupted_groups::{self, InterruptedGroup};
-use super::resume::{EarlierRecoveredTask, tasks_of};
 use super::wedged;
 use crate::crashed_tasks::orphans;
 pub use crate::crashed_tasks::orphans::OrphanTask;

@@ -18,7 +18,7 @@ use axiom_process::client::proof_of_life::lived_until;
 use axiom_process::{KeeperState, keeper_state};
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::programs::SessionPrograms;
-use axiom_safety::running::steps::personas::heard;
+use axiom_safety::running::steps::program_told::heard;
 
 /// The limits of a task: its own, and else those of the configuration.
 pub(crate) fn limits_of(task: &Task, configured: BudgetLimits) -> BudgetLimits {

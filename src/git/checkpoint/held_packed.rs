@@ -5,8 +5,8 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::names::Oid;
 use axiom_model::checkpoint::local_refs::is_held;
 
-use super::held_refs::HeldRefs;
-use crate::checkpoint::packed_cache::{CachedPackedRefs, PackedRefsSource};
+use super::held_ref_group::HeldRefs;
+use crate::checkpoint::held_ref_group::{CachedPackedRefs, PackedRefsSource};
 use crate::objects::database::gix_id;
 use crate::refs::local::{ListedRefs, PackedRefsStat};
 use crate::repo::handles::Checkpoints;

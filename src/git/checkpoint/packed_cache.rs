@@ -8,7 +8,8 @@ use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_model::base::names::{Oid, RefName};
 
-use crate::checkpoint::held_refs::{HeldRefGroup, HeldRefs};
+use super::held_ref_group::{PackedRefsHolder, PackedRefsSource};
+use crate::checkpoint::held_ref_group::{HeldRefGroup, HeldRefs};
 use crate::refs::local::{ListedRefs, PackedRefsStat};
 use crate::refs::own_refs::REF_LIMIT;
 use crate::repo::handles::PackedRefsFile;
@@ -23,33 +24,6 @@ const LIMIT: u64 = 16 * 1024 * 1024;
 const OLD: i128 = 100_000_000;
 /// The same for file systems that store whole seconds only.
 const OLD_IN_SECONDS: i128 = 2_000_000_000;
-
-/// The objects that hold the packed refs, and the digest of the names of loose refs, which may hide some of them.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct CachedPackedRefs {
-    pub group: HeldRefGroup,
-    pub hiding: String,
-    pub source: PackedRefsSource,
-}
-
-/// The capture of a checkpoint that holds the objects.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PackedRefsHolder {
-    name: RefName,
-    capture: Oid,
-}
-
-/// Where the objects that hold the packed refs come from.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum PackedRefsSource {
-    /// From the cache: an earlier checkpoint holds them.
-    Memory(PackedRefsHolder),
-    /// Written just now, from a packed-refs file whose times distinguish it from any later version.
-    File,
-    /// Written just now, from a packed-refs file that may change again without its times changing; or there is no such file.
-    #[default]
-    NewFile,
-}
 
 impl PackedRefsFile<'_> {
     /// Whether the file was old enough, when it was read, that a later version cannot have the same times.

@@ -11,10 +11,12 @@ use axiom_model::base::names::RefName;
 use axiom_model::base::own_names::REFS;
 
 use super::edits::RefValue;
-use super::packed::loose_below;
+use super::own_refs::REF_LIMIT;
 use super::packed_lines::PackedRefs;
 use crate::repo::handles::RefLists;
 use crate::repo::shortcuts::FastWay;
+use axiom_base::files;
+use axiom_model::base::names::Oid;
 
 /// The refs below a prefix, ordered by name: packed refs as lines of the file, the others as values.
 #[derive(Debug)]
@@ -153,6 +155,25 @@ fn add_loose_names(folder: &Path, above: &str, names: &mut Vec<String>) -> Optio
             return None;
         } else if !name.ends_with(".lock") {
             names.push(name);
+        }
+    }
+    Some(())
+}
+
+/// The loose refs below `prefix`, ordered by name; `None` where a file is not a plain ref.
+pub(crate) fn loose_below(common_dir: &Path, prefix: &str) -> Option<Vec<RefValue>> {
+    let mut loose = BTreeMap::new();
+    add_loose(common_dir, prefix, &mut loose)?;
+    Some(loose.into_iter().map(|(name, oid)| RefValue { name, oid }).collect())
+}
+
+pub(super) fn add_loose(common_dir: &Path, prefix: &str, loose: &mut BTreeMap<RefName, Oid>) -> Option<()> {
+    let folder = common_dir.join(prefix);
+    for name in loose_names(&folder)? {
+        // The ref was deleted or packed just now.
+        if let Some(content) = files::read_optional(&folder.join(&name), REF_LIMIT).ok()? {
+            let oid = Oid::new(std::str::from_utf8(&content).ok()?.trim_end()).ok()?;
+            loose.insert(RefName::new(format!("{prefix}{name}")), oid);
         }
     }
     Some(())

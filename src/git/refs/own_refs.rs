@@ -10,6 +10,7 @@ use axiom_base::{env, files};
 use axiom_model::base::names::RefName;
 use axiom_model::base::own_names::{NOTES, is_own_ref};
 
+use super::edits::FEW;
 use super::edits::{ExpectedRefValue, RefEdit};
 use super::packed_lines::{PackedRefs, UnparsedRefLine};
 use crate::base::formats::RefFormat;
@@ -18,9 +19,6 @@ use crate::repo::handles::OwnRefs;
 use crate::repo::locked_ref::{LockedRef, RefLockFiles, break_dead, lock};
 use crate::repo::own_scratch::ScratchFolder;
 use crate::repo::shortcuts::FastWay;
-
-/// At most this many refs are changed here; for more, git is faster.
-pub(crate) const FEW: usize = 16;
 
 /// The largest packed-refs file that is written here.
 pub(crate) const PACKED_LIMIT: u64 = 64 * 1024 * 1024;

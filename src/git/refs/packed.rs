@@ -11,8 +11,7 @@ use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::{REFS, is_own_ref};
 
 use super::edits::{ExpectedRefValue, RefEdit, RefValue};
-use super::listing::loose_names;
-use super::own_refs::{PACKED_LIMIT, REF_LIMIT, is_as_expected};
+use super::own_refs::{PACKED_LIMIT, is_as_expected};
 use super::packed_lines::{PackedRefs, UnparsedRefLine};
 use crate::repo::handles::{OwnRefs, PackedRefsFile};
 use crate::repo::locked_ref::{LockedRef, RefLockFiles, lock};
@@ -135,25 +134,6 @@ impl PackedRefsFile<'_> {
         };
         listing.iter().map(value).collect()
     }
-}
-
-/// The loose refs below `prefix`, ordered by name; `None` where a file is not a plain ref.
-pub(crate) fn loose_below(common_dir: &Path, prefix: &str) -> Option<Vec<RefValue>> {
-    let mut loose = BTreeMap::new();
-    add_loose(common_dir, prefix, &mut loose)?;
-    Some(loose.into_iter().map(|(name, oid)| RefValue { name, oid }).collect())
-}
-
-fn add_loose(common_dir: &Path, prefix: &str, loose: &mut BTreeMap<RefName, Oid>) -> Option<()> {
-    let folder = common_dir.join(prefix);
-    for name in loose_names(&folder)? {
-        // The ref was deleted or packed just now.
-        if let Some(content) = files::read_optional(&folder.join(&name), REF_LIMIT).ok()? {
-            let oid = Oid::new(std::str::from_utf8(&content).ok()?.trim_end()).ok()?;
-            loose.insert(RefName::new(format!("{prefix}{name}")), oid);
-        }
-    }
-    Some(())
 }
 
 fn names_in(folder: &Path) -> Result<BTreeSet<std::ffi::OsString>> {

@@ -7,7 +7,6 @@ pub mod watch_files;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-
 use crate::layout::StoreLayout;
 use axiom_base::error::Result;
 use axiom_base::{env, files};
