@@ -250,9 +250,6 @@ fn in_no_repository(cwd: &Path) -> Error {
     }
 }
 
-#[cfg(test)]
-mod tests {}
-
 /// Whether a variable gives settings to git.
 pub(super) fn is_config(name: &OsStr) -> bool {
     let name = name.as_bytes();

@@ -109,10 +109,7 @@ impl State {
             Event::CheckpointIntended { name } => operations::intend_checkpoint(self, name)?,
             Event::CheckpointCreated { checkpoint } => operations::create_checkpoint(self, checkpoint, at)?,
             Event::CheckpointAbandoned { .. } => self.record.checkpoint_intent = None,
-            Event::Purged(purge) => {
-                operations::purge(self, &purge.made_anew, &purge.gone, &purge.forgotten)?;
-                operations::after_purge(self, &purge.masked, purge.left.as_ref(), at);
-            }
+            Event::Purged(purge) => operations::purge(self, purge, at)?,
             Event::CheckpointsDeleted { names } => operations::delete_checkpoints(self, names)?,
             Event::OperationBegan { operation } => operations::begin_operation(self, &envelope.txn, operation)?,
             Event::OperationReversed { .. } => operations::reverse_operation(self)?,

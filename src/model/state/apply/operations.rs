@@ -7,7 +7,7 @@ use crate::base::ids::{CheckpointName, OperationId, TaskId};
 use crate::base::names::Oid;
 use crate::base::own_names::CAPTURES;
 use crate::base::ref_change::ChangeDirection;
-use crate::checkpoint::purge::PurgeLeftover;
+use crate::checkpoint::purge::{PurgeLeftover, PurgeRecord};
 use crate::checkpoint::record::{CheckpointRecord, DeletedCheckpoint};
 use crate::checkpoint::stamp::prompt_number;
 use crate::checkpoint::trigger::CheckpointTrigger;
@@ -59,18 +59,15 @@ pub(super) fn create_checkpoint(state: &mut State, checkpoint: &CheckpointRecord
     Ok(())
 }
 
-pub(super) fn purge(state: &mut State, made_anew: &[CheckpointRecord], gone: &[CheckpointName], forgotten: &[Oid]) -> Result<()> {
+/// What was taken out is gone or made anew; the tasks whose words were masked wait, and what is left is remembered.
+pub(super) fn purge(state: &mut State, purge: &PurgeRecord, at: Timestamp) -> Result<()> {
     state.record.checkpoints.read_all()?;
-    made_anew.iter().try_for_each(|record| state.record.checkpoints.insert(record.clone()))?;
-    gone.iter().try_for_each(|name| state.record.checkpoints.remove(name).map(drop))?;
-    state.record.deleted_checkpoints.retain(|capture, _| !forgotten.contains(capture));
+    purge.made_anew.iter().try_for_each(|record| state.record.checkpoints.insert(record.clone()))?;
+    purge.gone.iter().try_for_each(|name| state.record.checkpoints.remove(name).map(drop))?;
+    state.record.deleted_checkpoints.retain(|capture, _| !purge.forgotten.contains(capture));
+    session::hold_masked(state, &purge.masked, at);
+    remember_left(state, purge.left.as_ref());
     Ok(())
-}
-
-/// The tasks whose words were masked wait, and what is left is remembered.
-pub(super) fn after_purge(state: &mut State, masked: &[TaskId], left: Option<&PurgeLeftover>, at: Timestamp) {
-    session::hold_masked(state, masked, at);
-    remember_left(state, left);
 }
 
 /// What a purge could not delete, in place of what an earlier one of the same path could not.
