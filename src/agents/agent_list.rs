@@ -17,6 +17,9 @@ use axiom_safety::running::programs::{find, program};
 /// is busy.
 const LIMIT: Duration = Duration::from_secs(20);
 
+/// How long the program may take that is checked.
+pub const CHECK_LIMIT: Duration = Duration::from_secs(180);
+
 /// An agent program.
 #[derive(Debug)]
 pub struct AgentProgramListing {

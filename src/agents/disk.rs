@@ -165,7 +165,7 @@ pub fn uses(ctx: &Context) -> Result<Vec<DiskUsageEntry>> {
     let history = notes.load().and_then(|loaded| notes.history_size(&loaded)).ok();
     let limit = Some(ctx.config.agents.log_limit.saturating_mul(MB)).filter(|limit| *limit > 0);
     let (logs, in_logs) = tidy::logs::total(ctx);
-    let all_of_agents = size_of([layout.agents_dir().as_path()].into_iter());
+    let all_of_agents = size_of([layout.agents().folder().as_path()].into_iter());
     Ok(vec![
         DiskUsageEntry {
             limit: checkpoint::total_limit(ctx),

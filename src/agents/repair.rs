@@ -4,6 +4,7 @@
 pub mod crash_leftovers;
 pub mod lost_files;
 pub mod missing_workspaces;
+pub mod work_places;
 
 use std::time::Duration;
 

@@ -254,7 +254,7 @@ fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<TaskRollbac
         return settle_or_say(ctx, wanted, work);
     }
     for task in &work.tasks {
-        if ctx.state().agent_on(task).is_some() || files::is_locked(&ctx.layout().workspace_lock(task))? {
+        if ctx.state().agent_on(task).is_some() || files::is_locked(&ctx.layout().locks().workspace(task))? {
             return Err(Error::new(Code::Busy, format!("an agent works on '{task}'")).hint("git axiom stop AGENT"));
         }
     }

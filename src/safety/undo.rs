@@ -200,7 +200,7 @@ fn operation(
     forward.asides = transaction.asides.iter().filter(|change| is_in_trash(change)).cloned().collect();
     let mut operation = forward.inverse(kind, format!("{} of '{what}'", if *redo { "redo" } else { "undo" }));
     if !operation.branch_configs.is_empty() {
-        let now = ctx.repo.branch_configs()?;
+        let now = ctx.repo.settings().branch_configs()?;
         operation.branch_configs.retain(|change| now.as_ref().is_some_and(|now| change.is_to_do(now)));
     }
     // A stash entry that the user has removed, or added again, needs no change.

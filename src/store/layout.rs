@@ -29,7 +29,7 @@ impl StoreLayout {
 
     /// Makes the folders that are needed for writing; safe to repeat.
     pub fn ensure(&self) -> Result<()> {
-        for folder in [self.state_dir(), self.locks_dir(), self.agents_dir(), self.tmp_dir(), self.damaged_dir()] {
+        for folder in [self.state_dir(), self.locks().folder(), self.agents().folder(), self.tmp_dir(), self.damaged_dir()] {
             files::create_dir_all(&folder)?;
         }
         Ok(())
@@ -50,10 +50,14 @@ impl StoreLayout {
         self.root.join("identity.json")
     }
 
-    /// Held while the repository's new place is recorded. `inode` is that of the common git directory, so that a copy made
-    /// of hard links has a lock of its own.
-    pub fn placing_lock(&self, inode: u64) -> PathBuf {
-        self.locks_dir().join(format!("placing-{inode}"))
+    /// The lock files.
+    pub fn locks(&self) -> StoreLocks {
+        StoreLocks(self.root.join("locks"))
+    }
+
+    /// The folders of agents.
+    pub fn agents(&self) -> AgentFolders {
+        AgentFolders(self.root.join("agents"))
     }
 
     /// When hooks of an attached program fired.
@@ -112,11 +116,6 @@ impl StoreLayout {
         self.root.join("cases.jsonl")
     }
 
-    /// Lock files; they are never deleted.
-    pub fn locks_dir(&self) -> PathBuf {
-        self.root.join("locks")
-    }
-
     /// The output of sessions in the background. No code reads it.
     pub fn session_log(&self) -> PathBuf {
         self.root.join("session.log")
@@ -125,41 +124,6 @@ impl StoreLayout {
     /// The options of the last session.
     pub fn last_options(&self) -> PathBuf {
         self.root.join("last-run.json")
-    }
-
-    /// Held for the life of a session.
-    pub fn supervisor_lock(&self) -> PathBuf {
-        self.locks_dir().join("supervisor")
-    }
-
-    /// Held while a planner runs.
-    pub fn planning_lock(&self) -> PathBuf {
-        self.locks_dir().join("planning")
-    }
-
-    /// Held during a checkpoint, rollback, undo, merge or repair.
-    pub fn change_lock(&self) -> PathBuf {
-        self.locks_dir().join("change")
-    }
-
-    /// Held during one append.
-    pub fn state_lock(&self) -> PathBuf {
-        self.locks_dir().join("state")
-    }
-
-    /// Held while a snapshot is written.
-    pub fn snapshot_lock(&self) -> PathBuf {
-        self.locks_dir().join("snapshot")
-    }
-
-    /// Held by the keeper whose agent works in the workspace of `task`.
-    pub fn workspace_lock(&self, task: &TaskId) -> PathBuf {
-        self.locks_dir().join(format!("workspace-{}", task.folded()))
-    }
-
-    /// Held by the process that verifies the merge of `task`.
-    pub fn verify_lock(&self, task: &TaskId) -> PathBuf {
-        self.locks_dir().join(format!("verify-{}", task.folded()))
     }
 
     /// The tasks whose merges are being verified: one empty file for each.
@@ -172,26 +136,6 @@ impl StoreLayout {
         self.root.join("checks")
     }
 
-    /// The output of agents, and the keepers' records.
-    pub fn agents_dir(&self) -> PathBuf {
-        self.root.join("agents")
-    }
-
-    /// The output of `agent`.
-    pub fn agent_logs(&self, agent: &AgentId) -> PathBuf {
-        self.agents_dir().join(agent.as_str()).join("logs")
-    }
-
-    /// The output of `agent` for `task`.
-    pub fn agent_log(&self, agent: &AgentId, task: &TaskId) -> PathBuf {
-        self.agent_logs(agent).join(format!("{task}.jsonl"))
-    }
-
-    /// The keeper's folder of one iteration.
-    pub fn run_dir(&self, agent: &AgentId, token: &Token) -> PathBuf {
-        self.agents_dir().join(agent.as_str()).join("runs").join(token.as_str())
-    }
-
     /// What agents learnt, for all tasks and for single ones.
     pub fn learnings(&self) -> PathBuf {
         self.root.join("learnings.md")
@@ -199,7 +143,7 @@ impl StoreLayout {
 
     /// What agents learnt for all tasks of a persona. A persona is a part of an agent's id, so it is a safe name.
     pub fn learnings_of(&self, persona: &str) -> PathBuf {
-        self.agents_dir().join(persona).join("learnings.md")
+        self.agents().folder().join(persona).join("learnings.md")
     }
 
     /// The time at which what has expired was last looked for.
@@ -225,5 +169,83 @@ impl StoreLayout {
     /// The project's files as they were approved, to be run from.
     pub fn trusted_dir(&self) -> PathBuf {
         self.tmp_dir().join(TRUSTED)
+    }
+}
+
+/// The lock files; they are never deleted.
+#[derive(Debug, Clone)]
+pub struct StoreLocks(PathBuf);
+
+impl StoreLocks {
+    /// The folder of all.
+    pub fn folder(&self) -> PathBuf {
+        self.0.clone()
+    }
+
+    /// Held while the repository's new place is recorded. `inode` is that of the common git directory, so that a copy made
+    /// of hard links has a lock of its own.
+    pub fn placing(&self, inode: u64) -> PathBuf {
+        self.0.join(format!("placing-{inode}"))
+    }
+
+    /// Held for the life of a session.
+    pub fn supervisor(&self) -> PathBuf {
+        self.0.join("supervisor")
+    }
+
+    /// Held while a planner runs.
+    pub fn planning(&self) -> PathBuf {
+        self.0.join("planning")
+    }
+
+    /// Held during a checkpoint, rollback, undo, merge or repair.
+    pub fn change(&self) -> PathBuf {
+        self.0.join("change")
+    }
+
+    /// Held during one append.
+    pub fn state(&self) -> PathBuf {
+        self.0.join("state")
+    }
+
+    /// Held while a snapshot is written.
+    pub fn snapshot(&self) -> PathBuf {
+        self.0.join("snapshot")
+    }
+
+    /// Held by the keeper whose agent works in the workspace of `task`.
+    pub fn workspace(&self, task: &TaskId) -> PathBuf {
+        self.0.join(format!("workspace-{}", task.folded()))
+    }
+
+    /// Held by the process that verifies the merge of `task`.
+    pub fn verify(&self, task: &TaskId) -> PathBuf {
+        self.0.join(format!("verify-{}", task.folded()))
+    }
+}
+
+/// The output of agents, and the keepers' records.
+#[derive(Debug, Clone)]
+pub struct AgentFolders(PathBuf);
+
+impl AgentFolders {
+    /// The folder of all.
+    pub fn folder(&self) -> PathBuf {
+        self.0.clone()
+    }
+
+    /// The output of `agent`.
+    pub fn logs(&self, agent: &AgentId) -> PathBuf {
+        self.0.join(agent.as_str()).join("logs")
+    }
+
+    /// The output of `agent` for `task`.
+    pub fn log(&self, agent: &AgentId, task: &TaskId) -> PathBuf {
+        self.logs(agent).join(format!("{task}.jsonl"))
+    }
+
+    /// The keeper's folder of one iteration.
+    pub fn run(&self, agent: &AgentId, token: &Token) -> PathBuf {
+        self.0.join(agent.as_str()).join("runs").join(token.as_str())
     }
 }

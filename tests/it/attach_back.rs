@@ -417,7 +417,7 @@ fn a_prompt_that_could_not_be_saved_is_in_the_list_as_such() {
     env.git(&["config", "axiom.attach.deadline", "1"]);
     let session = CalledSession { env: &env, id: "s", folder: env.repo() };
     session.prompt();
-    let lock = StoreLayout::new(&env.repo().join(".git")).change_lock();
+    let lock = StoreLayout::new(&env.repo().join(".git")).locks().change();
     let LockAttempt::Taken(held) = FileLock::try_take(&lock).unwrap() else { panic!("nobody else has it") };
     session.hook("UserPromptSubmit", json!({"prompt": "tidy up\nand more"}));
     drop(held);

@@ -79,7 +79,7 @@ fn a_prompt_during_a_rebase_a_gc_or_another_operation_is_saved_and_can_be_gone_b
     scratch.git(&["rebase", "--abort"]);
 
     // Another operation of ours: the hook waits for it.
-    let lock = StoreLayout::new(&scratch.path().join(".git")).change_lock();
+    let lock = StoreLayout::new(&scratch.path().join(".git")).locks().change();
     let LockAttempt::Taken(held) = FileLock::try_take(&lock).unwrap() else { panic!("it is free") };
     let waiting = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {

@@ -9,24 +9,8 @@ use crate::source_paths::{is_of_tests, sources};
 const MOST_METHODS: usize = 30;
 const MOST_FIELDS: usize = 12;
 
-/// Structs with more methods. A number here may only become smaller. Those of git are handles of the repository, whose methods are what its
-/// rooms do.
-const MORE_METHODS: [(&str, usize); 14] = [
-    ("AttachFiles", 37),
-    ("Captures", 90),
-    ("Durability", 65),
-    ("History", 58),
-    ("Index", 40),
-    ("Objects", 60),
-    ("Refs", 62),
-    ("Repository", 69),
-    ("Restores", 44),
-    ("Screen", 34),
-    ("State", 85),
-    ("StoreLayout", 41),
-    ("Workspaces", 74),
-    ("Worktrees", 40),
-];
+/// Structs with more methods. A number here may only become smaller.
+const MORE_METHODS: [(&str, usize); 1] = [("Screen", 34)];
 
 /// Structs with more fields. A number here may only become smaller.
 const MORE_FIELDS: [(&str, usize); 12] = [

@@ -117,8 +117,9 @@ fn readers_see_whole_lines_only_and_never_go_back() {
         assert!(follower.state().seq >= seq, "the follower is behind");
         seq = follower.state().seq;
         looks += 1;
-        if looks % 5 == 0 && layout.locks_dir().is_dir() {
-            let _lock = git_axiom::base::files::FileLock::take(&layout.state_lock(), std::time::Duration::from_secs(9)).unwrap();
+        if looks % 5 == 0 && layout.locks().folder().is_dir() {
+            let _lock =
+                git_axiom::base::files::FileLock::take(&layout.locks().state(), std::time::Duration::from_secs(9)).unwrap();
             if let Some(Some(first)) = segments::list(&layout).ok().and_then(|all| all.last().map(|last| last.first)) {
                 segments::seal(&layout, first).unwrap();
                 seals += 1;

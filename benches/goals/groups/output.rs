@@ -69,7 +69,7 @@ fn beside_long_logs(bench: &mut Bench) {
     let bytes = history::long_log_at_work(scratch.layout(), EVENTS, (0..1000).map(history::task).collect());
     assert!(bytes >= BYTES as u64, "only {bytes} bytes of events");
     let task = history::task(0).id;
-    let log = scratch.layout().agents_dir().join(format!("ed-001/logs/{task}.jsonl"));
+    let log = scratch.layout().agents().folder().join(format!("ed-001/logs/{task}.jsonl"));
     std::fs::create_dir_all(log.parent().unwrap()).unwrap();
     let one = printed();
     std::fs::write(&log, one.repeat(BYTES / one.len() + 1)).unwrap();
@@ -99,7 +99,7 @@ fn printed() -> String {
 
 /// Repeats what the agent has printed.
 fn enlarge(scratch: &Scratch) {
-    let logs = scratch.layout().agents_dir().join("agent-001/logs");
+    let logs = scratch.layout().agents().folder().join("agent-001/logs");
     let path = std::fs::read_dir(logs).unwrap().next().unwrap().unwrap().path();
     let printed = std::fs::read(&path).unwrap();
     assert!(printed.len() > 1000, "it has printed something");

@@ -152,7 +152,7 @@ rules = [{ is = "toolStarted", when = { "/type" = "tool" }, name = "/name", id =
     let mut session = Session::start(&scratch, 1, &[]);
     session.wait_for("iterationStarted", 1);
     let mut lines = std::fs::OpenOptions::new().write(true).open(&lines).unwrap();
-    let runs = scratch.layout().agents_dir().join("agent-001/runs");
+    let runs = scratch.layout().agents().folder().join("agent-001/runs");
     let run = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap().path();
     let signals = run.join("signals.jsonl");
     let length = || signals.metadata().map_or(0, |meta| meta.len());

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::CHECK_LIMIT;
 use super::facts::{facts, hear, runs};
 use crate::supervise;
 use crate::supervise::notice::{SessionNotice, SessionWatcher};
@@ -30,8 +31,6 @@ use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::opening;
 use axiom_safety::running::programs::{SessionPrograms, find, program};
 
-/// How long the program may take.
-pub const LIMIT: Duration = Duration::from_secs(180);
 /// How much longer the session may take: what has not ended by then is stopped.
 const SPARE: Duration = Duration::from_secs(30);
 /// How often is looked what the program says.
@@ -117,7 +116,7 @@ fn run(
     Repository::make(&repo, "main")?;
     let mut ctx = opening::open(&repo, VerbPurpose::Write)?;
     ctx.config.agents.grace_seconds = config.agents.grace_seconds;
-    ctx.config.agents.time_limit = Some(LIMIT.as_secs());
+    ctx.config.agents.time_limit = Some(CHECK_LIMIT.as_secs());
     let task = TaskId::new("check")?;
     edit::add(&mut ctx, new_task(&task, adapter))?;
     let options = SupervisorOptions {
@@ -132,7 +131,7 @@ fn run(
         limits: axiom_model::work::money::budget::BudgetLimits::default(),
         programs: SessionPrograms::only(adapter.clone()),
     };
-    let agents = ctx.layout().agents_dir();
+    let agents = ctx.layout().agents().folder();
     let (over, asked) = (AtomicBool::new(false), AtomicBool::new(false));
     let ending = std::thread::scope(|scope| {
         let watch = scope.spawn(|| watch(&agents, &over, &asked, interrupts));
@@ -170,7 +169,7 @@ fn watch(agents: &Path, over: &AtomicBool, asked: &AtomicBool, interrupts: &Inte
         // Some programs try again by themselves: only the end of one counts.
         let has_ended = || runs(agents).iter().any(|dir| dir.join(EXIT).is_file());
         let is_refused = sum.failed.as_ref().is_some_and(|failed| refuses(failed.trouble)) && has_ended();
-        if is_signed_out || is_refused || begun.elapsed() > LIMIT + SPARE {
+        if is_signed_out || is_refused || begun.elapsed() > CHECK_LIMIT + SPARE {
             asked.store(true, Ordering::SeqCst);
             return interrupts.request();
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::check::LIMIT;
+use super::CHECK_LIMIT;
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_base::files;
@@ -72,7 +72,7 @@ pub(super) fn facts(
     let (mut facts, mut report, mut log) = (AgentCheckFacts::default(), None, None);
     history::each_event(ctx.layout(), |envelope| {
         if let Event::TaskClaimed { agent, .. } = &envelope.event {
-            log = Some(ctx.layout().agent_log(agent, task));
+            log = Some(ctx.layout().agents().log(agent, task));
         }
         if let Event::Signalled { signal: AgentSignal::Complete {}, .. } = &envelope.event {
             facts.reported = true;
@@ -82,8 +82,8 @@ pub(super) fn facts(
         }
         Ok(())
     })?;
-    hear(&ctx.layout().agents_dir(), &mut BTreeMap::new(), &mut facts.told);
-    facts.reported |= runs(&ctx.layout().agents_dir()).iter().any(|dir| tagged_complete(dir));
+    hear(&ctx.layout().agents().folder(), &mut BTreeMap::new(), &mut facts.told);
+    facts.reported |= runs(&ctx.layout().agents().folder()).iter().any(|dir| tagged_complete(dir));
     let workspace = ctx.state().restorable.workspaces.get(task).map(|workspace| PathBuf::from(&workspace.path));
     let wrote = |name: &str| {
         let places = [Some(repo.to_owned()), workspace.clone()].into_iter().flatten();
@@ -96,7 +96,7 @@ pub(super) fn facts(
     facts.said = wrote(SAID).filter(|said| SAYS_IT_FAILED.iter().any(|part| said.contains(part)));
     let own = env::own_program()?.canonicalize().ok();
     facts.other = wrote(FOUND).filter(|found| !found.is_empty() && Some(Path::new(found)) != own.as_deref());
-    facts.over_time = report.as_ref().is_some_and(|report| u128::from(report.duration_ms) >= LIMIT.as_millis());
+    facts.over_time = report.as_ref().is_some_and(|report| u128::from(report.duration_ms) >= CHECK_LIMIT.as_millis());
     facts.outcome = report.as_ref().map(|report| report.outcome.clone());
     facts.reported |= adapter.exit_completes && facts.outcome == Some(IterationOutcome::Complete);
     let lines = |log: PathBuf| logs::last_lines(&log, Timestamp::UNIX_EPOCH, LAST_LINES).unwrap_or_default();

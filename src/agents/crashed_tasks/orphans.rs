@@ -147,7 +147,7 @@ pub fn look(ctx: &Context, agent: &Agent, asked: RecoveryRequest<'_>) -> Result<
         IterationStage::Between { .. } => return resumed("it is between two iterations", false),
         IterationStage::Intended { token } | IterationStage::Running { token, .. } => token,
     };
-    let state = match iteration_state(&ctx.layout().run_dir(&agent.id, token), &work.stage)? {
+    let state = match iteration_state(&ctx.layout().agents().run(&agent.id, token), &work.stage)? {
         IterationState::Lost(why) => return cut_off(ctx, agent, work, token, (&why, asked)).map(Some),
         IterationState::Known(state) => state,
     };
@@ -202,9 +202,9 @@ fn cut_off(
     let captured = captured_at(ctx, &work.task, asked.captures);
     let saved_at = last_sign(ctx, (&agent.id, work), heard.at);
     let workspace = ctx.state().restorable.workspaces.get(&work.task);
-    let run = ctx.layout().run_dir(&agent.id, token);
+    let run = ctx.layout().agents().run(&agent.id, token);
     let last = LastHeard { marker: heard.marker.clone(), saved_at, progress_at: heard.progress_at };
-    let cut = scan::cut_off(&run, &ctx.layout().agent_log(&agent.id, &work.task), workspace, last);
+    let cut = scan::cut_off(&run, &ctx.layout().agents().log(&agent.id, &work.task), workspace, last);
     let counted = TaskIterationTotals::with(ctx.state(), &work.task, &heard);
     let facts = scan::facts(ctx, &work.task, (cut.recorded, Some(&cut)), &counted)?;
     let limits = limits(ctx, asked.wanted.threshold);
@@ -276,7 +276,7 @@ fn worked(ctx: &Context, task: &TaskId, cut_off_ms: u64) -> u64 {
 pub fn last_sign(ctx: &Context, (agent, work): (&AgentId, &AgentWork), heard: Option<Timestamp>) -> Timestamp {
     let captured = ctx.state().reports(&work.task).and_then(|reports| reports.captured.as_ref());
     let changed = captured.map(TaskCaptureRecord::seen_at_work);
-    let printed = last::printed_at(&ctx.layout().agent_log(agent, &work.task)).ok().flatten();
+    let printed = last::printed_at(&ctx.layout().agents().log(agent, &work.task)).ok().flatten();
     let own = |at: &Timestamp| *at >= work.claimed_at;
     let signs = LifeSigns { heard, recorded: work.last_activity, changed: changed.filter(own), printed: printed.filter(own) };
     signs.last()
@@ -326,7 +326,7 @@ fn last_word(heard: &CrashedIterationSignals, work: &AgentWork) -> Option<String
 /// What was heard of an iteration.
 fn heard(ctx: &Context, agent: &AgentId, work: &AgentWork, token: &Token) -> Result<CrashedIterationSignals> {
     let mut heard = CrashedIterationSignals::beginning(ctx.state().reports(&work.task));
-    for received in read_signals(&ctx.layout().run_dir(agent, token), 0)?.signals {
+    for received in read_signals(&ctx.layout().agents().run(agent, token), 0)?.signals {
         heard.hear(&received.signal, received.at, work.signals);
     }
     Ok(heard)

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use walkdir::WalkDir;
 
-use crate::repair::missing_workspaces;
+use crate::repair::work_places;
 use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_base::files::SmallFile;
 use axiom_git::{LoggedCommit, StatusEntry, StatusKind, TreeChange};
-use axiom_model::agent::adapter::ToolKind;
 use axiom_model::agent::stream::decode::StreamDecoder;
 use axiom_model::agent::stream::stream_event::StreamEvent;
 use axiom_model::agent::stream::tool_call::{about, replaced};
+use axiom_model::agent::tool_kind::ToolKind;
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::Oid;
 use axiom_model::queries::task_standing::TaskPartCounts;
@@ -170,7 +170,7 @@ pub fn facts(
         progress: reports.progress.or_else(|| TaskPartCounts::of_reports(reports).percent()),
         said_of_this: false,
         given_back: reports.given_back,
-        place: missing_workspaces::place(ctx, task)?,
+        place: work_places::place(ctx, task)?,
         tests_pass: None,
         has_steps: state.restorable.tasks.get(task).is_some_and(|case| !case.verify.is_empty()),
         changed: 0,
@@ -234,7 +234,7 @@ fn count_changes(ctx: &Context, (task, workspace): (&TaskId, &Workspace), facts:
         let known: Option<Vec<StatusEntry>> = known.map(is_left);
         is_clean = known.as_ref().is_some_and(Vec::is_empty);
         left = known.unwrap_or_default();
-    } else if let Some((capture, _)) = missing_workspaces::capture_of(ctx, task, workspace)? {
+    } else if let Some((capture, _)) = work_places::capture_of(ctx, task, workspace)? {
         let files = ctx.repo.captures().capture_parts(&capture)?.files;
         changed.extend(ctx.repo.history().diff_trees(&workspace.base, &files)?.into_iter().map(|change| change.path.to_string()));
     }

@@ -1,8 +1,8 @@
 //! What is left alone, in words, with the way to take it out by hand.
 
-use super::plan::DeinitBranch;
 use axiom_base::error::Result;
 use axiom_base::{env, files};
+use axiom_git::RefValue;
 use axiom_model::base::names::RefName;
 use axiom_model::base::own_names::NOTES;
 use axiom_model::operation::deinit_branches::TaskBranchFate;
@@ -41,7 +41,7 @@ pub(super) fn all(ctx: &Context, known: &DeinitFindings<'_>) -> Result<Vec<Strin
         stays.push(format!("the notes of others in {NOTES}"));
     }
     files_of_the_project(ctx, &mut stays)?;
-    for (key, _) in ctx.repo.settings_in(&ctx.repo.own_config().unwrap_or_default())? {
+    for (key, _) in ctx.repo.settings().settings_in(&ctx.repo.settings().own_config().unwrap_or_default())? {
         stays.push(format!("your setting {key}: git config --local --unset-all {key}    takes it out"));
     }
     if let Some(state) = env::user_state_dir() {
@@ -85,4 +85,10 @@ const PREPARES: &str = "git config axiom.attach off    keeps it from preparing t
 fn attached_here(ctx: &Context, recipe: &axiom_model::program_hooks::recipe::HookRecipe, path: &std::path::Path) -> bool {
     attach::detach(ctx, recipe, AttachScope::Here, WriteProgramFiles::DryRun)
         .is_ok_and(|all| all.iter().any(|done| done.path == path))
+}
+
+/// A branch of a task, and what becomes of it.
+pub(super) struct DeinitBranch {
+    pub value: RefValue,
+    pub fate: TaskBranchFate,
 }

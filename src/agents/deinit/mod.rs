@@ -137,7 +137,7 @@ pub fn complete(repo: &Repository, mut journal: DeinitJournal) -> Result<DeinitR
     let locks = match journal.phase {
         DeinitPhase::Preparing | DeinitPhase::Leaving => {
             let supervisor = supervisor_lock(&layout)?;
-            let LockAttempt::Taken(operation) = FileLock::take(&layout.change_lock(), PATIENCE)? else {
+            let LockAttempt::Taken(operation) = FileLock::take(&layout.locks().change(), PATIENCE)? else {
                 return Err(busy("another operation is under way"));
             };
             Some((supervisor, operation))
@@ -190,7 +190,7 @@ fn make_bundle(ctx: &Context, journal: &DeinitJournal, refs: &[axiom_git::RefVal
     if let Some(above) = journal.folder.parent() {
         files::sync_dir(above)?;
     }
-    let size = ctx.repo.write_bundle(refs, &journal.bundle())?;
+    let size = ctx.repo.refs().write_bundle(refs, &journal.bundle())?;
     env::fault_point("deinit.bundled");
     Ok(size)
 }

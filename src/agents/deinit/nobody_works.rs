@@ -22,7 +22,7 @@ pub(crate) fn wait_for_joiner(ctx: &Context) -> Result<()> {
 
 /// Refuses while agents, planners, verifications, watches or attached sessions' joiners run. Sessions are refused by their own lock.
 pub(crate) fn check(ctx: &Context) -> Result<()> {
-    for entry in files::list(&ctx.layout().locks_dir())? {
+    for entry in files::list(&ctx.layout().locks().folder())? {
         let name = entry.file_name().to_string_lossy().into_owned();
         let what = match name.split_once('-') {
             Some(("workspace", task)) => format!("an agent works on '{task}'"),
@@ -46,7 +46,7 @@ pub(crate) fn check(ctx: &Context) -> Result<()> {
     if files::is_locked(&attached.joiner_lock())? {
         return Err(busy("what an attached agent changed is being saved"));
     }
-    for lock in attached.watcher_locks() {
+    for lock in attached.watches().locks() {
         if files::is_locked(&lock)? {
             return Err(busy("a worktree is being watched")
                 .hint("git axiom watch --stop    ends the watch of the worktree that you are in"));
@@ -57,7 +57,7 @@ pub(crate) fn check(ctx: &Context) -> Result<()> {
 
 fn keeper_locks(ctx: &Context) -> Result<Vec<PathBuf>> {
     let mut locks = Vec::new();
-    for agent in files::list(&ctx.layout().agents_dir())?.into_iter().filter(|agent| agent.path().is_dir()) {
+    for agent in files::list(&ctx.layout().agents().folder())?.into_iter().filter(|agent| agent.path().is_dir()) {
         for run in files::list(&agent.path().join("runs"))? {
             locks.push(run.path().join(KEEPER_LOCK));
         }

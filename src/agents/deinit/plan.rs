@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::left_in_place;
+use super::left_in_place::DeinitBranch;
 use crate::revert_task;
 use axiom_base::error::Result;
 use axiom_base::{env, files};
@@ -22,12 +23,6 @@ use axiom_safety::folders::{trash, workspace_folder};
 use axiom_safety::program_hooks::program_files::OF_THIS_USER;
 use axiom_safety::settings::hide_refs;
 use axiom_store::identity;
-
-/// A branch of a task, and what becomes of it.
-pub(super) struct DeinitBranch {
-    pub value: RefValue,
-    pub fate: TaskBranchFate,
-}
 
 /// All that is ours and goes, and what stays. `coverage` says what the captures of workspaces lack.
 pub(super) fn plan(

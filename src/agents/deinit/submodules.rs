@@ -25,7 +25,7 @@ pub(super) fn take_out(repo: &Repository, folder: &Path) -> Result<()> {
             // One that an interrupted call wrote has the same refs.
             let bundle = folder.join(format!("submodule-{}.bundle", number + 1));
             if bundle.symlink_metadata().is_err() {
-                submodule.write_bundle(&refs, &bundle)?;
+                submodule.refs().write_bundle(&refs, &bundle)?;
             }
             let gone =
                 refs.into_iter().map(|one| RefEdit { name: one.name, expected: ExpectedRefValue::Value(one.oid), new: None });

@@ -125,7 +125,7 @@ fn hold(ctx: &Context, task: &TaskId, held: &mut Option<IterationHold>) {
     if held.as_ref().is_some_and(|held| held.token == *token && held.since.elapsed() < RENEW) {
         return;
     }
-    let Ok(KeeperState::Alive(record)) = keeper_state(&ctx.layout().run_dir(&agent.id, token)) else { return };
+    let Ok(KeeperState::Alive(record)) = keeper_state(&ctx.layout().agents().run(&agent.id, token)) else { return };
     match control::hold(&record, MAX_HOLD) {
         // The old hold is let go after the new one has begun.
         Ok(guard) => *held = Some(IterationHold { token: token.clone(), since: Instant::now(), _guard: guard }),

@@ -200,7 +200,7 @@ fn waits_to_end(ctx: &Context, agent: &AgentId) -> bool {
 fn not_released(ctx: &Context, agent: &AgentId) -> Error {
     let work = ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
     let runs = work.and_then(|work| work.stage.token()).is_some_and(|token| {
-        let state = keeper_state(&ctx.layout().run_dir(agent, token));
+        let state = keeper_state(&ctx.layout().agents().run(agent, token));
         !matches!(state, Ok(KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_)))
     });
     if runs {

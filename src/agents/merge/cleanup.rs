@@ -75,7 +75,7 @@ enum UnsavedWorkspaceFate {
 
 fn close(ctx: &mut Context, task: &TaskId, unsaved: UnsavedWorkspaceFate) -> Result<()> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(()) };
-    if files::is_locked(&ctx.layout().workspace_lock(task))? {
+    if files::is_locked(&ctx.layout().locks().workspace(task))? {
         return Err(Error::new(Code::Busy, format!("an agent still works in '{}'", workspace.path)));
     }
     let path = Path::new(&workspace.path);

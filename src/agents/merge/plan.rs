@@ -98,7 +98,7 @@ pub(super) fn plan(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) 
         return Ok(MergePlan::Ends(MergeOutcome::Guarded { files }));
     }
     // Said before hooks are asked and commands run for this merge.
-    ctx.repo.identity()?;
+    ctx.repo.identities().committer()?;
     Ok(MergePlan::Merge { of: MergeCandidate { branch: work, target: old, tree }, task: case, target, settled })
 }
 

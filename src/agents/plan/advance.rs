@@ -37,7 +37,7 @@ pub fn advance(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Result<()> {
         return Ok(());
     }
     ctx.layout().ensure()?;
-    let place = ctx.layout().planning_lock();
+    let place = ctx.layout().locks().planning();
     let LockAttempt::Taken(lock) = FileLock::try_take(&place)? else {
         return Err(it_runs());
     };

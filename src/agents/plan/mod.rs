@@ -46,7 +46,7 @@ pub fn heal(ctx: &Context) -> Result<Option<String>> {
 
 /// Whether a process runs the planner now.
 pub fn planner_runs(ctx: &Context) -> Result<bool> {
-    files::is_locked(&ctx.layout().planning_lock())
+    files::is_locked(&ctx.layout().locks().planning())
 }
 
 /// What the planner does, while it runs.
@@ -66,7 +66,7 @@ pub fn planner_doing(ctx: &Context) -> Result<Option<SupervisorActivity>> {
 /// # Errors
 /// `BUSY` where it does not end in time; `IO_FAILED`.
 pub fn end_planner(ctx: &mut Context) -> Result<bool> {
-    let lock = ctx.layout().planning_lock();
+    let lock = ctx.layout().locks().planning();
     if !planner_runs(ctx)? {
         return Ok(false);
     }

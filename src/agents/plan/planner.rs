@@ -31,6 +31,7 @@ use axiom_safety::running::programs;
 use axiom_safety::running::steps;
 use axiom_safety::running::steps::personas;
 use axiom_safety::running::steps::personas::{PersonaProgram, PersonaRun};
+use axiom_safety::running::steps::program_told;
 use axiom_safety::running::steps::{AfterStepFailure, StepCommand, StepJob, StepProgram, StepRunner, StepSpec};
 use axiom_safety::running::wait_observer::{ForegroundWait, WaitObserver};
 
@@ -159,7 +160,7 @@ fn run_in(
     drop(running);
     env::fault_point("plan.planner-ended");
     let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let run = PlannerRun { used: personas::used_by(&spec, program, why.is_some())?, duration_ms };
+    let run = PlannerRun { used: program_told::used_by(&spec, program, why.is_some())?, duration_ms };
     Ok(PlannerRunOutcome { run, text: printed(ctx, &log)?, why, name, log })
 }
 

@@ -87,7 +87,7 @@ fn has(ctx: &Context, masks: &TextMasks, secrets: &BTreeSet<Oid>, bytes: &[u8]) 
 pub(super) fn mask(ctx: &mut Context, masks: &TextMasks, secrets: &BTreeSet<Oid>) -> Result<PurgeFileScan> {
     let (mut changed, by_kind) = (PurgeFileScan::default(), MasksByFileKind::of(masks));
     // Nobody appends to a file of the log while it is replaced.
-    let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().state_lock(), PATIENCE)? else {
+    let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().locks().state(), PATIENCE)? else {
         return Err(Error::new(Code::Busy, "another process writes to the event log"));
     };
     for (path, kind) in ours(ctx)? {

@@ -315,7 +315,7 @@ pub fn known_borrowers(ctx: &Context) -> Result<Vec<String>> {
         ctx.repo.worktrees().list()?.into_iter().map(|entry| entry.worktree.path().to_owned()).collect();
     let known: Vec<PathBuf> =
         known_repositories::all().unwrap_or_default().into_iter().map(|one| PathBuf::from(one.common_dir)).collect();
-    Ok(ctx.repo.known_borrowers(&worktrees, &known))
+    Ok(ctx.repo.durability().known_borrowers(&worktrees, &known))
 }
 
 /// What has it still afterwards, in words. It is looked for before anything is taken out: afterwards nobody knows the values.

@@ -96,7 +96,7 @@ fn failed(path: &str, error: &Error) -> RepositoryRecoveryLine {
 fn standing(layout: &StoreLayout) -> Result<(RepositoryRecoveryState, usize)> {
     let store = Store::load(layout.clone())?;
     let active = store.state().busy_agents().count();
-    if files::is_locked(&layout.supervisor_lock())? {
+    if files::is_locked(&layout.locks().supervisor())? {
         return Ok((RepositoryRecoveryState::Running, active));
     }
     let standing = match store.state().record.session.as_ref().map(|session| session.state) {

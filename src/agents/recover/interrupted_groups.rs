@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use axiom_model::base::ids::TaskId;
+use axiom_model::queries::displayed_status::DisplayedTaskStatus;
 use axiom_model::queries::groups::TaskGroupTree;
-use axiom_model::queries::view::DisplayedTaskStatus;
 use axiom_model::state::current_state::State;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 

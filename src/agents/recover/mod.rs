@@ -6,6 +6,7 @@
 //! Begin reading with `survey`.
 
 pub mod all_repositories;
+pub mod earlier_tasks;
 pub mod export;
 pub mod interrupted_groups;
 pub mod resume;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::earlier_tasks::{EarlierRecoveredTask, tasks_of};
 use super::interrupted_groups;
 use super::survey::{self, OrphanTask, RecoverySurvey};
 use crate::revert_task;
@@ -38,18 +39,6 @@ pub struct RecoveredTask {
     pub progress: Option<u8>,
 }
 
-/// A task that was taken up before, and what becomes of it.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct EarlierRecoveredTask {
-    /// The task.
-    pub task_id: TaskId,
-    /// What becomes of it; `None` where nothing does, since nobody asked for it.
-    pub decision: Option<CrashAction>,
-    /// In words.
-    pub what: String,
-}
-
 /// What came of a recovery.
 #[derive(Debug)]
 pub struct RecoveryOutcome {
@@ -59,16 +48,6 @@ pub struct RecoveryOutcome {
     pub view: RecoverySurvey,
     /// Whether a session can go on with one of the tasks: the others have failed, or wait for a human.
     pub can_go_on: bool,
-}
-
-/// The tasks that these ids mean: a group means all tasks in it.
-pub fn tasks_of(state: &State, ids: &[TaskId]) -> Result<BTreeSet<TaskId>> {
-    let all = &state.restorable;
-    for id in ids {
-        state.task(id)?;
-    }
-    let is_meant = |task: &Task| std::iter::once(task).chain(all.groups_around(task)).any(|one| ids.contains(&one.id));
-    Ok(all.tasks.values().filter(|task| task.kind == TaskKind::Task && is_meant(task)).map(|task| task.id.clone()).collect())
 }
 
 /// What there is to do with the tasks that a human means.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::earlier_tasks::{EarlierRecoveredTask, tasks_of};
 use super::interrupted_groups::{self, InterruptedGroup};
-use super::resume::{EarlierRecoveredTask, tasks_of};
 use super::wedged;
 use crate::crashed_tasks::orphans;
 pub use crate::crashed_tasks::orphans::OrphanTask;
@@ -137,7 +137,7 @@ pub fn look_with(ctx: &mut Context, wanted: &RecoverySelection) -> Result<Recove
     view.open_operation = state.record.open.as_ref().map(|open| open.operation.title.clone());
     view.wedges = wedged::find(ctx)?.iter().map(BlockingCondition::view).collect();
     view.checkpoint = state.record.checkpoint_intent.as_ref().map(ToString::to_string);
-    view.locks = ctx.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
+    view.locks = ctx.repo.lock_files().git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
     let lost = checkpoint::look_for_lost(ctx, checkpoint::HealDepth::Notes)?;
     view.forgotten_checkpoints = lost.unknown.iter().map(ToString::to_string).collect();
     if !ctx.repo.power_losses().objects_are_proved() {
@@ -200,7 +200,7 @@ fn look_for_tasks(ctx: &Context, wanted: &RecoverySelection, view: &mut Recovery
 
 /// Waits a moment for a running operation: what it has not finished yet is not damage.
 fn nothing_is_under_way(ctx: &mut Context) -> Result<()> {
-    let lock = ctx.layout().change_lock();
+    let lock = ctx.layout().locks().change();
     let begun = Instant::now();
     while files::is_locked(&lock)? {
         if begun.elapsed() > MOMENT {

@@ -33,8 +33,8 @@ pub fn find(ctx: &Context) -> Result<Vec<BlockingCondition>> {
         return Ok(found);
     }
     found.extend(checkpoints_gone(ctx)?);
-    for lock in ctx.repo.git_locks()?.iter().filter(|lock| lock.stops_commands) {
-        if ctx.repo.lock_owner(lock, LOCK_AGE)? == GitLockOwner::Dead {
+    for lock in ctx.repo.lock_files().git_locks()?.iter().filter(|lock| lock.stops_commands) {
+        if ctx.repo.lock_files().lock_owner(lock, LOCK_AGE)? == GitLockOwner::Dead {
             found.push(BlockingCondition::DeadLock { path: lock.path.display().to_string() });
         }
     }

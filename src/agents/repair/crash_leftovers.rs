@@ -80,7 +80,7 @@ fn processes(ctx: &Context, stay: &BTreeSet<&TaskId>) -> Result<usize> {
     let goes = |agent: &&Agent| agent.work.as_ref().is_some_and(|work| !stay.contains(&work.task));
     let going = ctx.state().busy_agents().filter(goes);
     for (agent, token) in going.filter_map(|agent: &Agent| Some((agent, agent.token()?))) {
-        if let Ok(KeeperState::Dead(record)) = keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
+        if let Ok(KeeperState::Dead(record)) = keeper_state(&ctx.layout().agents().run(&agent.id, token)) {
             dead.push(record);
         }
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::repair::missing_workspaces;
+use crate::repair::work_places;
 use axiom_base::error::Result;
 use axiom_git::{ExpectedRefValue, RefEdit, TreeChange, Worktree, WorktreeCapture, bytes_by};
 use axiom_model::base::ids::{OperationId, TaskId};
@@ -133,7 +133,7 @@ fn find(ctx: &Context, task: &TaskId, stopped: Option<Timestamp>) -> Result<Opti
     let refs = ctx.repo.refs();
     let newest = || refs.read_ref(&live_ref(task));
     // A folder that is gone is made again, with all that its newest capture holds.
-    let is_brought_back = matches!(missing_workspaces::place(ctx, task)?, WorkPlace::Captured(_));
+    let is_brought_back = matches!(work_places::place(ctx, task)?, WorkPlace::Captured(_));
     let capture = match stopped {
         Some(_) => newest()?,
         None if is_brought_back => newest()?,

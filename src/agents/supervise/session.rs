@@ -52,7 +52,7 @@ impl SessionCopies {
 /// Checks what a session needs besides its target before it changes anything.
 pub(crate) fn check(ctx: &Context, options: &SupervisorOptions) -> Result<()> {
     ctx.repo.require_git_version()?;
-    ctx.repo.identity()?;
+    ctx.repo.identities().committer()?;
     options.programs.all().try_for_each(|program| find_program(&program.command))?;
     let all = options.limits.or(ctx.config.budget.of_a_task());
     options.programs.all().try_for_each(|program| limits::program_keeps(program, all))?;
@@ -97,7 +97,7 @@ impl Supervisor<'_> {
         for agent in self.core.desk.ctx.state().busy_agents() {
             match agent.work.as_ref().map(|work| &work.stage) {
                 Some(IterationStage::Running { token, .. }) => {
-                    folders.push((layout.run_dir(&agent.id, token), FolderTrigger::Changes))
+                    folders.push((layout.agents().run(&agent.id, token), FolderTrigger::Changes))
                 }
                 // Its next step waits for an event, or for the end of a pause.
                 Some(IterationStage::Between { .. }) | None => {}

@@ -116,7 +116,7 @@ fn name_folders(desk: &mut SessionDesk<'_>, agents: &[AgentId]) {
 fn programs_run(ctx: &Context) -> bool {
     let mut tokens = ctx.state().busy_agents().filter_map(|agent| Some((&agent.id, agent.token()?)));
     tokens.any(|(agent, token)| {
-        let state = keeper_state(&ctx.layout().run_dir(agent, token));
+        let state = keeper_state(&ctx.layout().agents().run(agent, token));
         matches!(state, Ok(KeeperState::Starting | KeeperState::Alive(_)))
     })
 }

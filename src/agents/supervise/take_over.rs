@@ -38,7 +38,7 @@ fn take_over_from_crash(core: &mut SessionCore<'_>, humans: OnHumanOperation) ->
     }
     // Temporary files that the last supervisor would have removed. Runs of agents that still have work are left alone.
     let working: Vec<_> = core.desk.ctx.state().busy_agents().filter_map(Agent::token).cloned().collect();
-    let (agents, checks) = (core.desk.ctx.layout().agents_dir(), core.desk.ctx.layout().checks_dir());
+    let (agents, checks) = (core.desk.ctx.layout().agents().folder(), core.desk.ctx.layout().checks_dir());
     let left = leftovers::runs_with_runtime(&agents, &checks)?.into_iter();
     core.runs.ended.extend(left.filter(|run| !working.iter().any(|token| run.ends_with(token.as_str()))));
     if open {

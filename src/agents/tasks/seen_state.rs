@@ -25,7 +25,7 @@ pub fn with_what_was_said(ctx: &Context) -> Result<Cow<'_, State>> {
     for (agent, token) in in_iterations(ctx.state()) {
         let Some(work) = &agent.work else { continue };
         // What cannot be read tells nothing.
-        let said = read_signals(&ctx.layout().run_dir(&agent.id, token), 0).unwrap_or_default().signals;
+        let said = read_signals(&ctx.layout().agents().run(&agent.id, token), 0).unwrap_or_default().signals;
         let reports = said.iter().filter(|received| !matches!(received.signal, AgentSignal::Seen(_)));
         let recorded = usize::try_from(work.signals).unwrap_or(usize::MAX);
         for received in reports.skip(recorded) {
@@ -40,7 +40,7 @@ pub fn with_what_runs(ctx: &Context, now: Timestamp) -> Result<Cow<'_, State>> {
     let mut seen = with_what_was_said(ctx)?;
     for (agent, token) in in_iterations(ctx.state()) {
         let Some(work) = &agent.work else { continue };
-        let run = ctx.layout().run_dir(&agent.id, token);
+        let run = ctx.layout().agents().run(&agent.id, token);
         if matches!(keeper_state(&run), Ok(KeeperState::NotStarted | KeeperState::Starting) | Err(_)) {
             continue;
         }

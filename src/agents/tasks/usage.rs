@@ -18,7 +18,7 @@ use axiom_process::client::proof_of_life::lived_until;
 use axiom_process::{KeeperState, keeper_state};
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::programs::SessionPrograms;
-use axiom_safety::running::steps::personas::heard;
+use axiom_safety::running::steps::program_told::heard;
 
 /// The limits of a task: its own, and else those of the configuration.
 pub(crate) fn limits_of(task: &Task, configured: BudgetLimits) -> BudgetLimits {
@@ -45,7 +45,7 @@ pub fn used_of(ctx: &Context, task: &Task, now: Timestamp) -> Vec<BudgetUsage> {
 /// tells nothing.
 pub(crate) fn seen(ctx: &Context, (agent, task): (&Agent, &Task), limits: BudgetLimits, now: Timestamp) -> RunningIterationUsage {
     let (Some(token), Some(work)) = (agent.token(), &agent.work) else { return RunningIterationUsage::default() };
-    let run = ctx.layout().run_dir(&agent.id, token);
+    let run = ctx.layout().agents().run(&agent.id, token);
     let time_ms = ran(&run, now, None);
     let only_time = RunningIterationUsage { time_ms, ..RunningIterationUsage::default() };
     if limits.max_cost.is_none() && limits.max_tokens.is_none() {
@@ -85,7 +85,7 @@ pub(crate) fn waits_for_budget(ctx: &Context, task: &Task, running: RunningItera
 /// The same of the task of an agent whose iteration was cut off, and whose last sign of life was then.
 pub(crate) fn waits_when_cut_off(ctx: &Context, (agent, task): (&Agent, &Task), sign: Timestamp) -> Option<String> {
     let limits = limits_of(task, ctx.config.budget.of_a_task());
-    let run = ctx.layout().run_dir(&agent.id, agent.token()?);
+    let run = ctx.layout().agents().run(&agent.id, agent.token()?);
     let seen = RunningIterationUsage { time_ms: ran(&run, sign, Some(sign)), ..seen(ctx, (agent, task), limits, sign) };
     waits_for_budget(ctx, task, seen)
 }

@@ -49,8 +49,9 @@ pub use git_files::{append_keeping, create_keeping, look_like, replace_keeping, 
 pub use hashed_copy::{copy_hashed, sha256_of};
 pub use lock::{FileLock, LockAttempt, is_held, is_locked};
 pub use moving::move_constraints::{MoveConstraints, may_open, mount_of, refuses_changes, standing};
-pub use moving::moves::{hard_link, move_whole, rename_into, rename_no_replace, symbolic_link};
+pub use moving::moves::{hard_link, rename_into, rename_no_replace, symbolic_link};
 pub use moving::piecewise_move::{half_moved_name, is_half_moved, turn_back};
+pub use moving::whole_move::move_whole;
 pub use optional_read::{
     ForeignFileReason, SmallFile, begins_with, foreign, list, metadata, open_optional, read_end, read_end_of_regular, read_small,
     read_small_of_user, read_start, same_bytes, says_nothing_is_there,

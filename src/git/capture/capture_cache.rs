@@ -32,7 +32,7 @@ impl CaptureCacheKind {
     pub fn write(self, mut content: Vec<u8>, repository: &Repository, worktree: &Worktree) {
         let written = repository.hash().digest(&content).and_then(|sum| {
             content.extend(sum);
-            let folder = repository.scratch_folder()?;
+            let folder = repository.scratch_folders().make()?;
             let new = folder.path().join(self.name());
             files::write_scratch(&new, &content)?;
             files::replace_unsynced(&new, &self.place(repository, worktree))
@@ -45,7 +45,7 @@ impl CaptureCacheKind {
     /// The file of a worktree. A linked worktree's file is removed together with the worktree.
     pub fn place(self, repository: &Repository, worktree: &Worktree) -> PathBuf {
         if worktree.is_main() || worktree.is_submodule() {
-            repository.own_scratch().join(self.name())
+            repository.scratch_folders().own().join(self.name())
         } else {
             worktree.git_dir().join(format!("axiom-{}", self.name()))
         }

@@ -148,7 +148,7 @@ impl Captures<'_> {
     /// the user's own file ignores it ignores too.
     pub(crate) fn closed_to_git(&self, folder: &ScratchFolder, options: &CaptureOptions) -> Result<Option<PathBuf>> {
         // git would take the patterns for those of other names too, and a negated one would show what the user's file ignores.
-        if options.exclude.is_empty() || options.exclude.negates() || self.repo.ignores_case() {
+        if options.exclude.is_empty() || options.exclude.negates() || self.repo.settings().ignores_case() {
             return Ok(None);
         }
         let set = self.repo.git().args(["config", "--type=path", "--get", "core.excludesFile"]).run()?;

@@ -156,7 +156,7 @@ impl HeldLfsFiles<'_> {
     /// that was looked at since then; returns how many. Where it cannot be known what captures name, all stay. A crash leaves some of them.
     pub fn release_lfs(&self, age: Duration) -> Result<usize> {
         let store = LfsStore::of(self.repo);
-        let mark = self.repo.own_scratch().join("lfs-released");
+        let mark = self.repo.scratch_folders().own().join("lfs-released");
         let looked =
             mark.metadata().and_then(|meta| meta.modified()).ok().and_then(|then| env::file_clock().duration_since(then).ok());
         if files::metadata(&store.ours)?.is_none() || looked.is_some_and(|ago| ago < age) {

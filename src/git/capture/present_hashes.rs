@@ -15,7 +15,7 @@ pub(crate) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]
     if paths.is_empty() {
         return Ok(Vec::new());
     }
-    let scratch = r.scratch_folder()?;
+    let scratch = r.scratch_folders().make()?;
     let index = in_folder(&scratch, "index");
     copy_index(r.hash(), &worktree.index_file(), &index)?;
     let facts = index_facts(r, worktree, &index)?;

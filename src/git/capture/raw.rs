@@ -130,7 +130,7 @@ impl KeptBytes<'_> {
         if paths.is_empty() || self.repo.conversions().plain(from, paths.iter()).is_some() {
             return Ok(known.to_vec());
         }
-        let scratch = self.repo.scratch_folder()?;
+        let scratch = self.repo.scratch_folders().make()?;
         let index = in_folder(&scratch, "index");
         let git = self.repo.git_in(worktree).index(&index).config("core.sparseCheckout=false").config("core.splitIndex=false");
         git.args(["read-tree", from.as_str()]).run_ok()?;
@@ -178,7 +178,7 @@ impl KeptBytes<'_> {
         if tried.is_empty() {
             return Ok(Vec::new());
         }
-        let scratch = self.repo.scratch_folder()?;
+        let scratch = self.repo.scratch_folders().make()?;
         let folder = scratch.path().join("given-back");
         files::create_dir_all(&folder)?;
         let there = worktree.with_files_in(&folder);

@@ -275,7 +275,7 @@ impl KeptBytes<'_> {
     /// The present time, as the file system records it, in nanoseconds since 1970.
     pub(super) fn now_on_disk(&self) -> Result<i128> {
         use std::os::unix::fs::MetadataExt;
-        let scratch = self.repo.scratch_folder()?;
+        let scratch = self.repo.scratch_folders().make()?;
         let meta = scratch.path().metadata().map_err(|e| Error::io("access", scratch.path(), e))?;
         Ok(i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()))
     }

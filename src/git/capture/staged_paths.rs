@@ -236,7 +236,7 @@ impl PrivateIndex<'_> {
     /// The mode that git gives a regular file which has this entry.
     fn mode_of(&self, meta: &Metadata, entry: Option<(u32, Oid)>) -> u32 {
         match entry {
-            Some((mode, _)) if !self.r.keeps().modes && mode & 0o170_000 == 0o100_000 => mode,
+            Some((mode, _)) if !self.r.settings().keeps().modes && mode & 0o170_000 == 0o100_000 => mode,
             Some(_) | None if meta.mode() & 0o100 == 0 => 0o100_644,
             Some(_) | None => 0o100_755,
         }

@@ -17,7 +17,7 @@ impl Captures<'_> {
         if paths.is_empty() {
             return Ok(BTreeSet::new());
         }
-        let scratch = self.repo.scratch_folder()?;
+        let scratch = self.repo.scratch_folders().make()?;
         let (index, files) = (in_folder(&scratch, "index"), in_folder(&scratch, "files"));
         files::create_dir_all(&files)?;
         let here = worktree.with_files_in(&files);

@@ -117,7 +117,7 @@ impl Captures<'_> {
 
     /// Captures a worktree as if all its files were gone: that of a submodule whose folder was deleted.
     pub fn capture_without_files(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
-        let scratch = self.repo.scratch_folder()?;
+        let scratch = self.repo.scratch_folders().make()?;
         // The scratch folder itself has the mark of its owner.
         let nothing = in_folder(&scratch, "nothing");
         files::create_dirs_unsynced(&nothing)?;
@@ -143,7 +143,7 @@ impl Captures<'_> {
         options: &CaptureOptions,
         (lost, belief): (&BTreeSet<RepoPath>, StatTrust),
     ) -> Result<WorktreeCapture> {
-        let folder = self.repo.scratch_folder()?;
+        let folder = self.repo.scratch_folders().make()?;
         let staged = in_folder(&folder, "staged");
         let head = self.repo.refs().head(worktree)?;
         let StartingIndex { mut facts, with_head } = copy_or_make(self.repo, worktree, &head, (&folder, &staged), belief)?;
@@ -177,9 +177,8 @@ impl Captures<'_> {
         unread.into_iter().for_each(|path| gaps.add(path));
         let mut submodules = facts.gitlinks.clone();
         let found = (entries, excluded, facts.gitlinks.as_slice());
-        let named = (&mut coverage, &mut gaps);
-        let IndexDifference { mut changed, untracked, narrow, attributes, included } =
-            self.content_of(worktree, found, options, named)?;
+        let difference = self.content_of(worktree, found, options, (&mut coverage, &mut gaps))?;
+        let IndexDifference { mut changed, untracked, narrow, attributes, included } = difference;
         let narrow = self.tracked_ones(worktree, &staged, narrow)?;
         gaps.add_closed(worktree.path(), &narrow);
         submodules.extend(self.kept_as_modules(worktree, &coverage));
@@ -209,11 +208,8 @@ impl Captures<'_> {
             (extras.index.sparse, extras.index.present) = (true, present);
         }
         extras.modes = usual.unusual_ones(self.repo, worktree.path(), changed.there().chain(&narrow))?;
-        self.repo.captured_permissions().name_private(
-            &extras.modes,
-            |path| untracked.contains(path) && !gaps.has(path),
-            &mut coverage,
-        );
+        let is_untracked = |path: &RepoPath| untracked.contains(path) && !gaps.has(path);
+        self.repo.captured_permissions().name_private(&extras.modes, is_untracked, &mut coverage);
         extras.gaps = gaps.name(&mut coverage);
         extras.gaps.extend(encrypted);
         let index_tree = match known.filter(|tree| settled && self.repo.objects().has_object(tree)) {

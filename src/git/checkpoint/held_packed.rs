@@ -5,8 +5,8 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::names::Oid;
 use axiom_model::checkpoint::local_refs::is_held;
 
-use super::held_refs::HeldRefs;
-use crate::checkpoint::packed_cache::{CachedPackedRefs, PackedRefsSource};
+use super::held_ref_group::HeldRefs;
+use crate::checkpoint::held_ref_group::{CachedPackedRefs, PackedRefsSource};
 use crate::objects::database::gix_id;
 use crate::refs::local::{ListedRefs, PackedRefsStat};
 use crate::repo::handles::Checkpoints;
@@ -28,7 +28,7 @@ impl Checkpoints<'_> {
             return Ok(Some((stat, CachedPackedRefs { group, hiding, source: PackedRefsSource::Memory(holder) })));
         }
         let now = env::now().as_nanosecond();
-        let Some(packed) = self.repo.packed_refs().packed_refs() else { return Ok(None) };
+        let Some(packed) = self.repo.packed_refs().lines() else { return Ok(None) };
         let Ok(range) = packed.below("refs/") else { return Ok(None) };
         let mut lines = Vec::new();
         for (name, value) in packed.values(range).filter(|(name, _)| is_held(name) && !listed.hides(name)) {

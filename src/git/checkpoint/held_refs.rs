@@ -11,10 +11,10 @@ use axiom_base::error::Result;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::checkpoint::local_refs::{BUCKET, STASH, StashEntry, buckets, to_lines};
 
+use super::held_ref_group::{HeldRefGroup, HeldRefs};
 use crate::base::modes::TREE;
-use crate::checkpoint::packed_cache::CachedPackedRefs;
 use crate::objects::database::{TreeEntry, gix_id};
-use crate::refs::local::{ListedRefs, PackedRefsStat};
+use crate::refs::local::ListedRefs;
 use crate::refs::tips::KeptTips;
 use crate::repo::branch_config::to_text;
 use crate::repo::handles::Checkpoints;
@@ -30,30 +30,6 @@ pub(crate) const LIMIT: u64 = 1024 * 1024 * 1024;
 
 /// How many of the newest stash entries are looked at each time: the others were when they were new.
 const NEW_ENTRIES: usize = 5;
-
-/// The local refs as objects; nothing refers to them yet.
-#[derive(Debug, Clone)]
-pub struct HeldRefs {
-    /// The folder `refs`.
-    pub(crate) tree: Oid,
-    /// Commits that keep the targets of the refs reachable.
-    pub(crate) commits: Vec<Oid>,
-    /// Refs that are not held, because an object is missing or the ref is not valid.
-    pub not_held: Vec<RefName>,
-    /// What may be cached of the packed refs.
-    pub(crate) packed: Option<(PackedRefsStat, CachedPackedRefs)>,
-}
-
-/// Some refs, as objects.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct HeldRefGroup {
-    /// A tree with a folder for each bucket; `None` where there is no ref.
-    pub tree: Option<Oid>,
-    /// Commits that keep the targets of the refs reachable.
-    pub commits: Vec<Oid>,
-    /// Refs of which an object is missing.
-    pub missing: Vec<RefName>,
-}
 
 impl Checkpoints<'_> {
     /// Writes the current local refs, and what keeps their targets reachable, as objects. If the packed refs have not
@@ -93,7 +69,7 @@ impl Checkpoints<'_> {
             let text = to_lines(links.iter().map(|(name, target)| (target.as_str(), name.as_str())));
             add("links", 0o100_644, &self.repo.objects().write_blob(text.as_bytes())?);
         }
-        let configs = self.repo.branch_configs()?.unwrap_or_default();
+        let configs = self.repo.settings().branch_configs()?.unwrap_or_default();
         if !configs.is_empty() {
             add(CONFIG, 0o100_644, &self.repo.objects().write_blob(&to_text(&configs))?);
         }

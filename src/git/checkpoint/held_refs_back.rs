@@ -113,7 +113,7 @@ impl Checkpoints<'_> {
     }
 }
 
-impl super::held_refs::HeldRefs {
+impl super::held_ref_group::HeldRefs {
     /// Whether these are the local refs that a checkpoint holds.
     pub fn are_those_of(&self, repo: &crate::Repository, capture: &Oid) -> Result<bool> {
         let Some((_, entries)) = repo.checkpoints().record_of(capture)? else { return Ok(false) };

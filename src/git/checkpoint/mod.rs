@@ -5,6 +5,7 @@
 //! Begin reading with `refs`.
 
 pub(super) mod held_packed;
+pub(super) mod held_ref_group;
 pub(super) mod held_refs;
 pub(super) mod held_refs_back;
 pub(super) mod notes;

@@ -8,7 +8,8 @@ use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_model::base::names::{Oid, RefName};
 
-use crate::checkpoint::held_refs::{HeldRefGroup, HeldRefs};
+use super::held_ref_group::{PackedRefsHolder, PackedRefsSource};
+use crate::checkpoint::held_ref_group::{HeldRefGroup, HeldRefs};
 use crate::refs::local::{ListedRefs, PackedRefsStat};
 use crate::refs::own_refs::REF_LIMIT;
 use crate::repo::handles::PackedRefsFile;
@@ -23,33 +24,6 @@ const LIMIT: u64 = 16 * 1024 * 1024;
 const OLD: i128 = 100_000_000;
 /// The same for file systems that store whole seconds only.
 const OLD_IN_SECONDS: i128 = 2_000_000_000;
-
-/// The objects that hold the packed refs, and the digest of the names of loose refs, which may hide some of them.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct CachedPackedRefs {
-    pub group: HeldRefGroup,
-    pub hiding: String,
-    pub source: PackedRefsSource,
-}
-
-/// The capture of a checkpoint that holds the objects.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PackedRefsHolder {
-    name: RefName,
-    capture: Oid,
-}
-
-/// Where the objects that hold the packed refs come from.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum PackedRefsSource {
-    /// From the cache: an earlier checkpoint holds them.
-    Memory(PackedRefsHolder),
-    /// Written just now, from a packed-refs file whose times distinguish it from any later version.
-    File,
-    /// Written just now, from a packed-refs file that may change again without its times changing; or there is no such file.
-    #[default]
-    NewFile,
-}
 
 impl PackedRefsFile<'_> {
     /// Whether the file was old enough, when it was read, that a later version cannot have the same times.
@@ -74,7 +48,9 @@ impl PackedRefsFile<'_> {
     /// The cached objects for the packed refs, if the cache is valid, and the capture that holds them.
     pub(crate) fn remembered(&self, stat: &PackedRefsStat, hiding: &str) -> Result<Option<(HeldRefGroup, PackedRefsHolder)>> {
         // A cache that cannot be read is ignored.
-        let Ok(Some(content)) = files::read_optional(&self.repo.own_scratch().join(FILE), LIMIT) else { return Ok(None) };
+        let Ok(Some(content)) = files::read_optional(&self.repo.scratch_folders().own().join(FILE), LIMIT) else {
+            return Ok(None);
+        };
         let Ok(text) = String::from_utf8(content) else { return Ok(None) };
         let Some((body, sum)) = text.trim_end().rsplit_once('\n') else { return Ok(None) };
         if self.digest(body.as_bytes())? != sum {
@@ -129,10 +105,10 @@ impl PackedRefsFile<'_> {
         text.extend(tree.chain(commits).chain(missing));
         let written = self.digest(text.trim_end().as_bytes()).and_then(|sum| {
             text.push_str(&sum);
-            let folder = self.repo.scratch_folder()?;
+            let folder = self.repo.scratch_folders().make()?;
             let new = folder.path().join("packed-refs");
             files::write_scratch(&new, text.as_bytes())?;
-            files::replace_unsynced(&new, &self.repo.own_scratch().join(FILE))
+            files::replace_unsynced(&new, &self.repo.scratch_folders().own().join(FILE))
         });
         if let Err(error) = written {
             tracing::warn!(%error, "the packed refs are not remembered");

@@ -10,8 +10,10 @@ use axiom_model::base::ids::CheckpointName;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::{CAPTURES, NOTES, capture_ref, checkpoint_tag};
 
-use super::held_refs::{HeldRefs, REFS};
+use super::held_ref_group::HeldRefs;
+use super::held_refs::REFS;
 use super::record::JSON;
+use super::tag::CheckpointTag;
 use super::tag::foreign_tag;
 use crate::base::limits;
 use crate::base::modes::TREE;
@@ -21,7 +23,6 @@ use crate::capture::worktree::captured_trees::CaptureCommits;
 use crate::objects::database::{NewCommit, TreeEntry, gix_id};
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::repo::handles::Checkpoints;
-use crate::repo::person_ident::PersonIdent;
 
 /// The objects of a checkpoint, made but not yet referenced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,16 +31,6 @@ pub struct CheckpointObjects {
     pub capture: Oid,
     /// The blob of the JSON document.
     pub json: Oid,
-}
-
-/// What the tag of a checkpoint is made from; the same values give the same tag.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CheckpointTag {
-    /// The commit that was checked out; `None` on an unborn branch.
-    pub commit: Option<Oid>,
-    /// The tagger, and the time.
-    pub tagger: PersonIdent,
 }
 
 /// What a checkpoint has beside its capture ref.

@@ -6,11 +6,11 @@ use axiom_model::base::ids::CheckpointName;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::CAPTURES;
 
-use super::refs::CheckpointTag;
 use crate::base::limits;
 use crate::base::object_kind::ObjectKind;
 use crate::objects::database::NewCommit;
 use crate::repo::handles::Checkpoints;
+use crate::repo::person_ident::PersonIdent;
 
 impl Checkpoints<'_> {
     /// Writes the annotated tag, and the empty commit on top of the one that was checked out.
@@ -52,4 +52,14 @@ fn tag_message(name: &CheckpointName, capture: &Oid) -> String {
 pub(crate) fn foreign_tag(tag: &RefName) -> Error {
     Error::new(Code::InTheWay, format!("another tag has the name {}", tag.short()))
         .hint(format!("rename it: git tag new-name {0} && git tag -d {0}", tag.short()))
+}
+
+/// What the tag of a checkpoint is made from; the same values give the same tag.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointTag {
+    /// The commit that was checked out; `None` on an unborn branch.
+    pub commit: Option<Oid>,
+    /// The tagger, and the time.
+    pub tagger: PersonIdent,
 }

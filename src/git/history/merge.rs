@@ -83,7 +83,7 @@ impl Merges<'_> {
             return Ok(known);
         }
         let place = MergeFolder::make(self.repo, &asked)?;
-        let drivers = match self.repo.merge_programs()? {
+        let drivers = match self.repo.merges().merge_programs()? {
             MergePrograms::None => return read(&place.git().args(asked.arguments()).run()?),
             MergePrograms::Drivers(drivers) => drivers,
             MergePrograms::Some => Vec::new(),
@@ -125,7 +125,7 @@ impl Merges<'_> {
     /// Writes a commit by the user, with the current time; no hook runs. Nothing refers to it yet.
     pub fn commit_tree(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
         let who = self.repo.objects().users_signature()?;
-        let author = self.repo.author(&who)?;
+        let author = self.repo.identities().author(&who)?;
         self.repo.objects().write_commit_of(&NewCommit { tree, parents: parents.to_vec(), who: &who, message }, &author)
     }
 

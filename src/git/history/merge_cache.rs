@@ -25,7 +25,7 @@ impl Merges<'_> {
 
     /// Whether merges may start programs: drivers, filters.
     pub fn may_run_drivers(&self) -> Result<bool> {
-        self.repo.merge_programs().map(|programs| programs != MergePrograms::None)
+        self.repo.merges().merge_programs().map(|programs| programs != MergePrograms::None)
     }
 
     /// The merge that the last one to end with `BUSY` waits for.

@@ -4,6 +4,7 @@
 //! Merge drivers are programs of the user's, and may read files beside those that they merge. So a first run finds out whether one is
 //! called at all; only then the folder gets all files of the commit, and the drivers run there, for a limited time.
 
+use crate::repo::repository::Repository;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -13,9 +14,9 @@ use crate::base::marked_merge::MergeToRun;
 use crate::base::modes::TREE;
 use crate::index::file::in_folder;
 use crate::objects::tree_read::RawTree;
+use crate::repo::handles::Merges;
 use crate::repo::own_scratch::ScratchFolder;
 use crate::repo::program::{Git, GitOutput};
-use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
@@ -62,15 +63,15 @@ impl MergePrograms {
     }
 }
 
-impl Repository {
+impl Merges<'_> {
     /// The programs that merges may start, by the configuration as it is now.
     pub(super) fn merge_programs(&self) -> Result<MergePrograms> {
-        if self.config_lacks_section("merge") {
+        if self.repo.settings().config_lacks_section("merge") {
             return Ok(MergePrograms::None);
         }
         // Exit code 1 means that there is nothing.
-        let listed = self.git().args(["config", "--null", "--get-regexp", r"^merge\."]).run()?;
-        Ok(MergePrograms::of(&String::from_utf8_lossy(&listed.stdout), !self.filter_names().is_empty()))
+        let listed = self.repo.git().args(["config", "--null", "--get-regexp", r"^merge\."]).run()?;
+        Ok(MergePrograms::of(&String::from_utf8_lossy(&listed.stdout), !self.repo.conversions().filter_names().is_empty()))
     }
 }
 
@@ -84,7 +85,7 @@ pub(super) struct MergeFolder<'r> {
 impl<'r> MergeFolder<'r> {
     /// Makes it, with the attributes files that can matter for a merge.
     pub fn make(repo: &'r Repository, asked: &MergeToRun) -> Result<Self> {
-        let scratch = repo.scratch_folder()?;
+        let scratch = repo.scratch_folders().make()?;
         let files = scratch.path().join("files");
         files::make_scratch_folder(&files)?;
         let worktree = repo.worktrees().main_worktree()?.with_files_in(&files);

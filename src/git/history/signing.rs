@@ -59,7 +59,7 @@ impl Signatures<'_> {
     }
 
     fn signs_commits(&self) -> Result<bool> {
-        if self.repo.config_lacks_section("commit") {
+        if self.repo.settings().config_lacks_section("commit") {
             return Ok(false);
         }
         let output = self.repo.git().args(["config", "--type=bool", "--get", "commit.gpgSign"]).run()?;

@@ -99,7 +99,7 @@ impl TaskCommits<'_> {
     }
 
     fn memory_file(&self) -> PathBuf {
-        self.repo.own_scratch().join("scanned.json")
+        self.repo.scratch_folders().own().join("scanned.json")
     }
 
     /// Reads the cache; a damaged file is ignored. The file has a line with the checksum, then the JSON.

@@ -9,7 +9,7 @@ impl Index<'_> {
     /// With `core.fileMode=false`, the paths below `folder`, relative to it, that the index has as executable; otherwise `None`:
     /// the files themselves say it.
     pub fn executables_below(&self, folder: &str) -> Result<Option<BTreeSet<String>>> {
-        if self.repo.keeps().modes {
+        if self.repo.settings().keeps().modes {
             return Ok(None);
         }
         let git = self.repo.git_in(self.worktree).arg("--literal-pathspecs");

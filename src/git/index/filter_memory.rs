@@ -33,10 +33,10 @@ pub(crate) fn note_hung(r: &Repository, name: &str, filter: &FilterDriver) {
     let kept = all.lines().filter(|line| line.split(' ').next().is_some_and(|of| of != key && is_named(line, of, now)));
     let mut text: String = kept.map(|line| format!("{line}\n")).collect();
     text.push_str(&format!("{key} {}\n", now.as_second()));
-    let written = r.scratch_folder().and_then(|folder| {
+    let written = r.scratch_folders().make().and_then(|folder| {
         let new = folder.path().join(NAME);
         files::write_scratch(&new, text.as_bytes())?;
-        files::replace_unsynced(&new, &r.own_scratch().join(NAME))
+        files::replace_unsynced(&new, &r.scratch_folders().own().join(NAME))
     });
     if let Err(error) = written {
         tracing::warn!(%error, "the next capture waits for this filter again");
@@ -44,7 +44,7 @@ pub(crate) fn note_hung(r: &Repository, name: &str, filter: &FilterDriver) {
 }
 
 fn read(r: &Repository) -> String {
-    let bytes = files::read_optional(&r.own_scratch().join(NAME), LARGEST).ok().flatten().unwrap_or_default();
+    let bytes = files::read_optional(&r.scratch_folders().own().join(NAME), LARGEST).ok().flatten().unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -12,7 +12,6 @@ use super::file::nul_list;
 use crate::repo::configured::configured;
 use crate::repo::handles::Conversions;
 use crate::repo::program::{FILTER_OFF, Git};
-use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 
 /// How long one filter may take in a capture, for all of its files together. Where it takes longer, they are held as they are.
@@ -109,11 +108,11 @@ impl Git<'_> {
     }
 }
 
-impl Repository {
+impl Conversions<'_> {
     /// The names of the filters that were configured when this was first asked.
     pub(crate) fn filter_names(&self) -> &[String] {
-        self.filter_names.get_or_init(|| {
-            let values = configured(self, "filter", None).unwrap_or_default();
+        self.repo.filter_names.get_or_init(|| {
+            let values = configured(self.repo, "filter", None).unwrap_or_default();
             FilterDrivers::of(&values).0.into_keys().collect()
         })
     }

@@ -31,7 +31,7 @@ impl Index<'_> {
         if let Some(facts) = facts_by_gix(self.repo, &self.worktree.index_file()) {
             return Ok(facts);
         }
-        let folder = self.repo.scratch_folder()?;
+        let folder = self.repo.scratch_folders().make()?;
         let copy = in_folder(&folder, "facts");
         copy_index(self.repo.hash(), &self.worktree.index_file(), &copy)?;
         index_facts(self.repo, self.worktree, &copy)

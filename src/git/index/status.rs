@@ -85,7 +85,7 @@ impl Index<'_> {
     /// Untracked files that git does not report because it takes their names for those of tracked files: `core.ignoreCase`
     /// is set, but the file system is case-sensitive. `known` is what git reports. In all other cases this costs nothing.
     pub(crate) fn hidden_by_case(&self, index: &Path, known: &[StatusEntry]) -> Result<Vec<StatusEntry>> {
-        if !self.repo.ignores_case() || is_insensitive(self.worktree) {
+        if !self.repo.settings().ignores_case() || is_insensitive(self.worktree) {
             return Ok(Vec::new());
         }
         let known: BTreeSet<&RepoPath> = known.iter().map(|entry| &entry.path).collect();
@@ -137,7 +137,7 @@ impl Index<'_> {
         if submodules.is_empty() {
             return Err(error);
         }
-        let folder = self.repo.scratch_folder()?;
+        let folder = self.repo.scratch_folders().make()?;
         let without = in_folder(&folder, "without-submodules");
         let own = self.worktree.index_file();
         copy_index(self.repo.hash(), index.unwrap_or(&own), &without)?;

@@ -77,12 +77,12 @@ fn object_error(repository: &Repository, kind: ObjectKind, error: &gix::Error) -
 impl Objects<'_> {
     /// With which what is ours is signed now: the user's identity, or git axiom's where git knows none.
     pub fn signature(&self) -> Result<PersonIdent> {
-        self.repo.identity_or_ours().map(PersonIdent::now)
+        self.repo.identities().committer_or_ours().map(PersonIdent::now)
     }
 
     /// The user's identity with the current time: for commits that go onto a branch.
     pub fn users_signature(&self) -> Result<PersonIdent> {
-        self.repo.identity().map(PersonIdent::now)
+        self.repo.identities().committer().map(PersonIdent::now)
     }
 
     /// Writes raw object content, which has to be well formed. An object that exists already is not written again, but its

@@ -29,7 +29,7 @@ impl Durability<'_> {
     /// interrupted.
     pub fn finish_landings(&self) -> Result<usize> {
         let mut finished = 0;
-        for folder in self.repo.dead_scratch_folders()? {
+        for folder in self.repo.scratch_folders().dead()? {
             if folder.path.join(LANDING).is_file() {
                 finished += self.finish_landing(&folder.path)?;
             }
@@ -42,7 +42,7 @@ impl Durability<'_> {
     /// Removes what processes that were killed left in our scratch folder, as long as `until` has not come; what has to be finished first
     /// ([`Durability::finish_landings`]) stays. Costs one list of names where nothing is left.
     pub fn clear_dead_folders(&self, until: Option<Instant>) {
-        let dead = self.repo.dead_scratch_folders().unwrap_or_else(|error| {
+        let dead = self.repo.scratch_folders().dead().unwrap_or_else(|error| {
             tracing::debug!(%error, "what was killed cannot be told");
             Vec::new()
         });

@@ -5,12 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::refs::edits::RefValue;
-use crate::repo::repository::Repository;
+use crate::repo::handles::Refs;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::names::{Oid, RefName};
 
-impl Repository {
+impl Refs<'_> {
     /// Writes a bundle of these refs with all their history to `place`, whose folder only the user can enter, and checks it: that git
     /// finds it whole, and that it has each ref with its value. Returns its size. It is on disk when this returns. Nothing at `place` is
     /// replaced. A crash leaves nothing at `place`, or all of it, and perhaps temporary files `.tmp-…` in its folder.
@@ -32,10 +32,10 @@ impl Repository {
 
     fn checked_bundle(&self, refs: &[RefValue], file: &Path) -> Result<u64> {
         let names: Vec<u8> = refs.iter().flat_map(|one| [one.name.in_git().as_bytes(), b"\n"].concat()).collect();
-        self.git().writing().args(["bundle", "create", "--quiet"]).arg(file).arg("--stdin").stdin(names).run_ok()?;
+        self.repo.git().writing().args(["bundle", "create", "--quiet"]).arg(file).arg("--stdin").stdin(names).run_ok()?;
         files::set_mode(file, 0o600)?;
-        self.git().args(["bundle", "verify", "--quiet"]).arg(file).run_ok()?;
-        let listed = self.git().args(["bundle", "list-heads"]).arg(file).run_ok()?;
+        self.repo.git().args(["bundle", "verify", "--quiet"]).arg(file).run_ok()?;
+        let listed = self.repo.git().args(["bundle", "list-heads"]).arg(file).run_ok()?;
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
         let lines = listed.lines().filter_map(|line| line.split_once(' '));
         let held: BTreeMap<RefName, Option<Oid>> =

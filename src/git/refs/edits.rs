@@ -11,7 +11,6 @@ use axiom_model::base::own_names::{LINKED, is_own_ref};
 use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
 
-use super::own_refs::FEW;
 use crate::base::formats::RefFormat;
 use crate::base::head::Head;
 use crate::objects::durability::sync_file_system;
@@ -19,6 +18,9 @@ use crate::repo::handles::Refs;
 use crate::repo::program::GitOutput;
 use crate::repo::worktrees::Worktree;
 use axiom_model::journal::journaled_changes::HeadState;
+
+/// At most this many refs are changed here; for more, git is faster.
+pub(crate) const FEW: usize = 16;
 
 /// The value that a ref must have for a change to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -377,7 +379,7 @@ mod tests {
         assert_eq!(repo.refs().refs_below("refs/heads/").unwrap().len(), 1);
         repo.refs().update_refs(&many, "test").unwrap();
         assert_eq!(repo.refs().refs_below("refs/heads/").unwrap().len(), 41);
-        assert!(repo.git_locks().unwrap().is_empty());
+        assert!(repo.lock_files().git_locks().unwrap().is_empty());
     }
 
     #[test]

@@ -98,7 +98,7 @@ impl Refs<'_> {
         if !self.repo.own_refs().refs_are_plain() || !is_plain(&file) || !is_plain(&log) {
             return Ok(false);
         }
-        let (folder, before) = (self.repo.scratch_folder()?, files::read(&file, HEAD_LIMIT)?);
+        let (folder, before) = (self.repo.scratch_folders().make()?, files::read(&file, HEAD_LIMIT)?);
         let ready = LockedRef::ready(&folder, 0, RefName::new("HEAD"), file.clone(), format!("{new}\n").as_bytes())?;
         let Some(ready) = ready else { return Ok(false) };
         let mut locks = RefLockFiles::default();

@@ -11,10 +11,12 @@ use axiom_model::base::names::RefName;
 use axiom_model::base::own_names::REFS;
 
 use super::edits::RefValue;
-use super::packed::loose_below;
+use super::own_refs::REF_LIMIT;
 use super::packed_lines::PackedRefs;
 use crate::repo::handles::RefLists;
 use crate::repo::shortcuts::FastWay;
+use axiom_base::files;
+use axiom_model::base::names::Oid;
 
 /// The refs below a prefix, ordered by name: packed refs as lines of the file, the others as values.
 #[derive(Debug)]
@@ -81,7 +83,7 @@ impl RefLists<'_> {
     pub fn names_in_use(&self, names: &[RefName]) -> Result<BTreeMap<RefName, RefName>> {
         let mut in_use: BTreeMap<_, _> =
             self.repo.refs().read_refs(names)?.into_keys().map(|name| (name.clone(), name)).collect();
-        if in_use.len() == names.len() || !self.repo.ignores_case() {
+        if in_use.len() == names.len() || !self.repo.settings().ignores_case() {
             return Ok(in_use);
         }
         for name in names {
@@ -98,7 +100,7 @@ impl RefLists<'_> {
         if is_shared(prefix)
             && self.repo.shortcuts().allow(FastWay::ReadRefs)
             && let Some(mut names) = loose_names(&self.repo.common_dir().join(prefix))
-            && let Some(packed) = self.repo.packed_refs().packed_refs()
+            && let Some(packed) = self.repo.packed_refs().lines()
             && let Ok(lines) = packed.below(prefix)
         {
             names.extend(packed.values(lines).filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned)));
@@ -117,7 +119,7 @@ impl RefLists<'_> {
         // a packed one.
         let loose: Option<Vec<Vec<RefValue>>> =
             prefixes.iter().map(|prefix| loose_below(self.repo.common_dir(), prefix)).collect();
-        let packed = Arc::new(self.repo.packed_refs().packed_refs()?);
+        let packed = Arc::new(self.repo.packed_refs().lines()?);
         let listing = |(prefix, others): (&&str, Vec<RefValue>)| {
             let (prefix, packed) = ((*prefix).to_owned(), Arc::clone(&packed));
             Some(RefListing { lines: packed.below(&prefix).ok()?, packed, others, prefix })
@@ -153,6 +155,25 @@ fn add_loose_names(folder: &Path, above: &str, names: &mut Vec<String>) -> Optio
             return None;
         } else if !name.ends_with(".lock") {
             names.push(name);
+        }
+    }
+    Some(())
+}
+
+/// The loose refs below `prefix`, ordered by name; `None` where a file is not a plain ref.
+pub(crate) fn loose_below(common_dir: &Path, prefix: &str) -> Option<Vec<RefValue>> {
+    let mut loose = BTreeMap::new();
+    add_loose(common_dir, prefix, &mut loose)?;
+    Some(loose.into_iter().map(|(name, oid)| RefValue { name, oid }).collect())
+}
+
+pub(super) fn add_loose(common_dir: &Path, prefix: &str, loose: &mut BTreeMap<RefName, Oid>) -> Option<()> {
+    let folder = common_dir.join(prefix);
+    for name in loose_names(&folder)? {
+        // The ref was deleted or packed just now.
+        if let Some(content) = files::read_optional(&folder.join(&name), REF_LIMIT).ok()? {
+            let oid = Oid::new(std::str::from_utf8(&content).ok()?.trim_end()).ok()?;
+            loose.insert(RefName::new(format!("{prefix}{name}")), oid);
         }
     }
     Some(())

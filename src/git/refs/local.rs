@@ -45,7 +45,7 @@ impl RefLists<'_> {
     /// All local refs that a checkpoint would hold now.
     pub fn local_refs(&self) -> Result<LocalRefSnapshot> {
         let mut listed = self.listed_refs()?;
-        if listed.but_packed && !self.repo.packed_refs().packed_refs().map_or(Ok(false), |packed| listed.add_packed(&packed))? {
+        if listed.but_packed && !self.repo.packed_refs().lines().map_or(Ok(false), |packed| listed.add_packed(&packed))? {
             listed = self.listed_by_git()?;
         }
         let refs = listed.refs.into_iter().map(|(name, oid)| (RefName::new(name), oid)).collect();

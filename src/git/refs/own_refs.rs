@@ -10,6 +10,7 @@ use axiom_base::{env, files};
 use axiom_model::base::names::RefName;
 use axiom_model::base::own_names::{NOTES, is_own_ref};
 
+use super::edits::FEW;
 use super::edits::{ExpectedRefValue, RefEdit};
 use super::packed_lines::{PackedRefs, UnparsedRefLine};
 use crate::base::formats::RefFormat;
@@ -18,9 +19,6 @@ use crate::repo::handles::OwnRefs;
 use crate::repo::locked_ref::{LockedRef, RefLockFiles, break_dead, lock};
 use crate::repo::own_scratch::ScratchFolder;
 use crate::repo::shortcuts::FastWay;
-
-/// At most this many refs are changed here; for more, git is faster.
-pub(crate) const FEW: usize = 16;
 
 /// The largest packed-refs file that is written here.
 pub(crate) const PACKED_LIMIT: u64 = 64 * 1024 * 1024;
@@ -37,7 +35,7 @@ impl OwnRefs<'_> {
         if !self.can_change(edits) {
             return Ok(false);
         }
-        let folder = self.repo.scratch_folder()?;
+        let folder = self.repo.scratch_folders().make()?;
         let mut moves = Vec::new();
         for (number, edit) in edits.iter().enumerate() {
             let Some(one) = self.prepare(&folder, number, edit)? else { return Ok(false) };
@@ -53,7 +51,7 @@ impl OwnRefs<'_> {
             }
             locks.add(one);
         }
-        let Some(packed) = self.repo.packed_refs().packed_refs() else { return Ok(false) };
+        let Some(packed) = self.repo.packed_refs().lines() else { return Ok(false) };
         for (one, edit) in moves.iter().zip(edits) {
             if !is_as_expected(one, edit, &packed)? {
                 return Ok(false);
@@ -163,7 +161,7 @@ impl OwnRefs<'_> {
         if self.repo.ref_format() == RefFormat::Reftable {
             return Ok(());
         }
-        self.repo.git_locks()?.iter().try_for_each(|lock| break_dead(&lock.path).map(drop))
+        self.repo.lock_files().git_locks()?.iter().try_for_each(|lock| break_dead(&lock.path).map(drop))
     }
 
     /// Removes lock files on these refs that a crash of git axiom left.
@@ -265,7 +263,7 @@ mod tests {
         let hooked = edit("refs/axiom/captures/w", ExpectedRefValue::Absent, &first);
         assert!(!scratch.repo().own_refs().update_own_refs(&[hooked], "why").unwrap());
         axiom_base::files::remove_file(&scratch.path().join(".git/refs/axiom/captures/z.lock")).unwrap();
-        let left = scratch.repo().git_locks().unwrap();
+        let left = scratch.repo().lock_files().git_locks().unwrap();
         assert!(left.is_empty(), "{left:?}");
         scratch.git(&["fsck", "--strict"]);
     }
@@ -308,7 +306,7 @@ mod tests {
         let repo = scratch.repo();
         let (first, _) = two_commits(&scratch);
         let edit = edit("refs/axiom/captures/x", ExpectedRefValue::Absent, &first);
-        let folder = repo.scratch_folder().unwrap();
+        let folder = repo.scratch_folders().make().unwrap();
         let one = repo.own_refs().prepare(&folder, 0, &edit).unwrap().unwrap();
         assert!(lock(&one).unwrap());
         assert!(!repo.own_refs().update_own_refs(std::slice::from_ref(&edit), "why").unwrap(), "somebody is at it");
@@ -331,7 +329,7 @@ mod tests {
         let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let (first, _) = two_commits(&scratch);
-        let folder = repo.scratch_folder().unwrap();
+        let folder = repo.scratch_folders().make().unwrap();
         let lock_of = |name: &str| {
             let edit = edit(name, ExpectedRefValue::Absent, &first);
             let one = repo.own_refs().prepare(&folder, name.len(), &edit).unwrap().unwrap();

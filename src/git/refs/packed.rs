@@ -11,8 +11,7 @@ use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::{REFS, is_own_ref};
 
 use super::edits::{ExpectedRefValue, RefEdit, RefValue};
-use super::listing::loose_names;
-use super::own_refs::{PACKED_LIMIT, REF_LIMIT, is_as_expected};
+use super::own_refs::{PACKED_LIMIT, is_as_expected};
 use super::packed_lines::{PackedRefs, UnparsedRefLine};
 use crate::repo::handles::{OwnRefs, PackedRefsFile};
 use crate::repo::locked_ref::{LockedRef, RefLockFiles, lock};
@@ -36,14 +35,14 @@ impl OwnRefs<'_> {
             return Ok(false);
         }
         let Some(loose) = self.loose_among(edits)? else { return Ok(false) };
-        let folder = self.repo.scratch_folder()?;
+        let folder = self.repo.scratch_folders().make()?;
         let packed_refs = self.repo.common_dir().join("packed-refs");
         // In this order: a lock file goes before what shows that it is ours.
         let (mut held, mut locks) = (Vec::new(), RefLockFiles::default());
         if !self.take_for_deletion(&folder, &packed_refs, &loose, &mut held, &mut locks)? {
             return Ok(false);
         }
-        let Some(packed) = self.repo.packed_refs().packed_refs() else { return Ok(false) };
+        let Some(packed) = self.repo.packed_refs().lines() else { return Ok(false) };
         let Some(rest) = rest_of(&packed, &packed_refs, edits, &loose)? else { return Ok(false) };
         for (one, edit) in held.iter().skip(1).zip(edits.iter().filter(|edit| loose.contains(&edit.name))) {
             if !is_as_expected(one, edit, &packed)? {
@@ -135,25 +134,6 @@ impl PackedRefsFile<'_> {
         };
         listing.iter().map(value).collect()
     }
-}
-
-/// The loose refs below `prefix`, ordered by name; `None` where a file is not a plain ref.
-pub(crate) fn loose_below(common_dir: &Path, prefix: &str) -> Option<Vec<RefValue>> {
-    let mut loose = BTreeMap::new();
-    add_loose(common_dir, prefix, &mut loose)?;
-    Some(loose.into_iter().map(|(name, oid)| RefValue { name, oid }).collect())
-}
-
-fn add_loose(common_dir: &Path, prefix: &str, loose: &mut BTreeMap<RefName, Oid>) -> Option<()> {
-    let folder = common_dir.join(prefix);
-    for name in loose_names(&folder)? {
-        // The ref was deleted or packed just now.
-        if let Some(content) = files::read_optional(&folder.join(&name), REF_LIMIT).ok()? {
-            let oid = Oid::new(std::str::from_utf8(&content).ok()?.trim_end()).ok()?;
-            loose.insert(RefName::new(format!("{prefix}{name}")), oid);
-        }
-    }
-    Some(())
 }
 
 fn names_in(folder: &Path) -> Result<BTreeSet<std::ffi::OsString>> {
@@ -270,7 +250,7 @@ mod tests {
             format!("refs/axiom/captures/c29\nrefs/heads/main\nrefs/tags/other")
         );
         assert_eq!(scratch.git(&["rev-parse", "other^{}"]), head.as_str());
-        assert!(repo.git_locks().unwrap().is_empty());
+        assert!(repo.lock_files().git_locks().unwrap().is_empty());
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) struct UnparsedRefLine;
 
 impl PackedRefsFile<'_> {
     /// The current packed refs; `None` where git has to read them.
-    pub(crate) fn packed_refs(&self) -> Option<PackedRefs> {
+    pub(crate) fn lines(&self) -> Option<PackedRefs> {
         let digits = 2 * self.repo.hash().bytes();
         let text = for_this_thread(self.repo.opened().ok()?).refs.open_packed_buffer().ok()?.map(PackedRefsText::Mapped);
         Some(PackedRefs { text, digits })

@@ -91,7 +91,7 @@ impl Refs<'_> {
             return Some(found);
         }
         // After all files: a ref that was packed meanwhile, and whose file is gone since, is in them.
-        let packed = self.repo.packed_refs().packed_refs()?;
+        let packed = self.repo.packed_refs().lines()?;
         for name in missing {
             if let Some(content) = packed.value(name.as_str()).ok()? {
                 found.insert(name.clone(), value(content)?);

@@ -47,7 +47,7 @@ impl Worktrees<'_> {
             files::create_dir_all(above)?;
         }
         // A crash leaves a part of it under another name.
-        let half = self.repo.scratch_folder()?;
+        let half = self.repo.scratch_folders().make()?;
         let half = half.path().join("module");
         let format = if like.hash().bytes() == 32 { "sha256" } else { "sha1" };
         let init = ["init", "--quiet", "--bare", "--template=", &format!("--object-format={format}")];

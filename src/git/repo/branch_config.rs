@@ -15,8 +15,8 @@ use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::checkpoint::branch_config::{BranchConfigChange, BranchConfigs, ConfigValue};
 use axiom_model::checkpoint::local_refs::is_held;
 
-use super::repository::Repository;
 use crate::base::tries::{TRIES, wait_a_little};
+use crate::repo::handles::GitSettings;
 use crate::repo::locked_ref::{LockedRef, RefLockFiles, lock};
 
 /// The largest configuration that is read.
@@ -24,14 +24,14 @@ const LIMIT: u64 = 64 * 1024 * 1024;
 /// The name of the section.
 const BRANCH: &str = "branch";
 
-impl Repository {
+impl GitSettings<'_> {
     /// The branch sections now; `None` where the file is not a regular file, or cannot be parsed: then it is never changed.
     pub fn branch_configs(&self) -> Result<Option<BranchConfigs>> {
         Ok(self.plain_config()?.and_then(|text| of_text(&text)))
     }
 
     pub(super) fn plain_config(&self) -> Result<Option<Vec<u8>>> {
-        let file = self.common_dir().join("config");
+        let file = self.repo.common_dir().join("config");
         // If the file is a symbolic link, renaming would replace the link.
         match files::metadata(&file)? {
             Some(meta) if meta.is_file() => files::read_optional(&file, LIMIT),
@@ -41,7 +41,7 @@ impl Repository {
 
     /// Checks that no other process is changing the configuration.
     pub fn config_is_free(&self) -> Result<()> {
-        let lock = self.common_dir().join("config.lock");
+        let lock = self.repo.common_dir().join("config.lock");
         if lock.symlink_metadata().is_ok() && !crate::repo::locked_ref::break_dead(&lock)? {
             Err(is_locked(&lock))
         } else {
@@ -54,7 +54,7 @@ impl Repository {
     /// and perhaps a lock file that is recognized as dead.
     pub fn change_branch_configs(&self, changes: &[BranchConfigChange]) -> Result<()> {
         // Also if nothing is left to do: nothing else would remove a dead lock.
-        crate::repo::locked_ref::break_dead(&self.common_dir().join("config.lock"))?;
+        crate::repo::locked_ref::break_dead(&self.repo.common_dir().join("config.lock"))?;
         for _ in 0..TRIES {
             let Some(old) = self.plain_config()? else { return Ok(()) };
             let Some(new) = changed(&old, changes) else {
@@ -66,13 +66,13 @@ impl Repository {
             }
             wait_a_little();
         }
-        Err(is_locked(&self.common_dir().join("config.lock")))
+        Err(is_locked(&self.repo.common_dir().join("config.lock")))
     }
 
     /// Returns `false` where another process holds the lock, or has changed the file.
     pub(super) fn replace_config(&self, old: &[u8], new: &[u8]) -> Result<bool> {
-        let file = self.common_dir().join("config");
-        let folder = self.scratch_folder()?;
+        let file = self.repo.common_dir().join("config");
+        let folder = self.repo.scratch_folders().make()?;
         let name = RefName::new("config");
         let Some(one) = LockedRef::ready(&folder, 0, name, file.clone(), new)? else { return Ok(false) };
         let mut locks = RefLockFiles::default();
@@ -90,7 +90,7 @@ impl Repository {
         files::replace_unsynced(one.lock_file(), &file)?;
         locks.has_moved(&one);
         env::fault_point("git.config-moved");
-        files::sync_dir(self.common_dir()).map(|()| true)
+        files::sync_dir(self.repo.common_dir()).map(|()| true)
     }
 }
 
@@ -227,7 +227,7 @@ mod tests {
         }
         scratch.git(&["config", "branch.axiom/t.remote", "ours"]);
         let (repo, before) = (scratch.repo(), all(&scratch));
-        let held = repo.branch_configs().unwrap().unwrap();
+        let held = repo.settings().branch_configs().unwrap().unwrap();
         let said = |name: &str| axiom_model::checkpoint::branch_config::said(&held[&RefName::branch(name)]);
         assert_eq!(said("x"), "remote one, merge x, description two");
         assert_eq!((said("bare").as_str(), said("empty").as_str()), ("rebase", "description "));
@@ -236,14 +236,14 @@ mod tests {
         assert_eq!(of_text(&to_text(&held)).as_ref(), Some(&held), "what is held says the same");
         let mode = || std::fs::metadata(scratch.path().join(".git/config")).unwrap().permissions();
         let shown = mode();
-        repo.change_branch_configs(&changes(&held, ChangeDirection::PutAside)).unwrap();
-        assert_eq!(repo.branch_configs().unwrap().unwrap().len(), 0);
+        repo.settings().change_branch_configs(&changes(&held, ChangeDirection::PutAside)).unwrap();
+        assert_eq!(repo.settings().branch_configs().unwrap().unwrap().len(), 0);
         let rest = all(&scratch);
         assert!(rest.contains("other.x.remote\nstays  more\0") && rest.contains("branch.axiom/t.remote\nours\0"), "{rest}");
         assert!(scratch.read(".git/config").contains("# a comment\n") && rest.contains("branch.autosetupmerge\nalways"));
-        repo.change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap();
-        repo.change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap();
-        assert_eq!(repo.branch_configs().unwrap().unwrap(), held);
+        repo.settings().change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap();
+        repo.settings().change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap();
+        assert_eq!(repo.settings().branch_configs().unwrap().unwrap(), held);
         let sorted = |text: &str| {
             let mut lines: Vec<String> = text.split('\0').map(str::to_owned).collect();
             lines.sort();
@@ -251,7 +251,7 @@ mod tests {
         };
         assert_eq!(sorted(&all(&scratch)), sorted(&before), "git reads the same");
         assert_eq!(mode(), shown);
-        assert!(repo.git_locks().unwrap().is_empty());
+        assert!(repo.lock_files().git_locks().unwrap().is_empty());
     }
 
     #[test]
@@ -263,19 +263,19 @@ mod tests {
         scratch.git(&["config", "branch.x.remote", "mine"]);
         let before = scratch.read(".git/config");
         for way in [ChangeDirection::BringBack, ChangeDirection::PutAside] {
-            repo.change_branch_configs(&changes(&held, way)).unwrap();
+            repo.settings().change_branch_configs(&changes(&held, way)).unwrap();
             assert_eq!(scratch.read(".git/config"), before, "{way:?}");
         }
         scratch.git(&["config", "--unset", "branch.x.remote"]);
         scratch.write(".git/config.lock", b"");
-        let taken = repo.change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap_err();
-        assert_eq!((taken.code(), repo.config_is_free().unwrap_err().code()), (Code::GitLocked, Code::GitLocked));
+        let taken = repo.settings().change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap_err();
+        assert_eq!((taken.code(), repo.settings().config_is_free().unwrap_err().code()), (Code::GitLocked, Code::GitLocked));
         axiom_base::files::remove_file(&scratch.path().join(".git/config.lock")).unwrap();
         let elsewhere = scratch.path().join("elsewhere");
         axiom_base::files::replace_unsynced(&scratch.path().join(".git/config"), &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, scratch.path().join(".git/config")).unwrap();
-        assert_eq!(repo.branch_configs().unwrap(), None);
-        repo.change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap();
+        assert_eq!(repo.settings().branch_configs().unwrap(), None);
+        repo.settings().change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap();
         assert!(scratch.path().join(".git/config").is_symlink());
     }
 }

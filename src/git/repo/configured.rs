@@ -16,7 +16,11 @@ pub(crate) type ConfiguredValues = Vec<(String, String)>;
 /// Everything that sections of this name say: in a worktree, or where there is none. As a rule there is no such section, and then git is
 /// not asked, also where a condition includes other files.
 pub(crate) fn configured(repo: &Repository, section: &str, worktree: Option<&Worktree>) -> Result<ConfiguredValues> {
-    if repo.config_lacks_section(section) { Ok(ConfiguredValues::new()) } else { configured_anywhere(repo, section, worktree) }
+    if repo.settings().config_lacks_section(section) {
+        Ok(ConfiguredValues::new())
+    } else {
+        configured_anywhere(repo, section, worktree)
+    }
 }
 
 /// As [`configured`], of a section that only a file may have which a condition includes for this worktree.
@@ -84,7 +88,7 @@ mod tests {
         repo.config.push(("GIT_TRACE2_EVENT".into(), trace.clone().into_os_string()));
         assert!(!repo.shortcuts().allow_in(FastWay::ReadWorktreeConfiguration, &scratch.main()));
         assert!(repo.conversions().filters(&scratch.main()).unwrap().is_empty());
-        assert!(repo.filter_names().is_empty() && !repo.conversions().lfs_has_extensions(&scratch.main()).unwrap());
+        assert!(repo.conversions().filter_names().is_empty() && !repo.conversions().lfs_has_extensions(&scratch.main()).unwrap());
         assert!(!trace.exists(), "{}", std::fs::read_to_string(trace).unwrap());
     }
 }

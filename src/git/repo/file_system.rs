@@ -1,7 +1,7 @@
 //! What the file system of a repository cannot store, according to git's configuration.
 
-use super::repository::Repository;
 use super::shortcuts::FastWay;
+use crate::repo::handles::GitSettings;
 
 /// Which properties of files can be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct FileSystemSupport {
     pub modes: bool,
 }
 
-impl Repository {
+impl GitSettings<'_> {
     /// The properties that files of this repository's worktrees can have, from `core.symlinks` and `core.fileMode`.
     pub(crate) fn keeps(&self) -> FileSystemSupport {
         let says = |key: &str| self.says(key).unwrap_or(true);
@@ -25,10 +25,10 @@ impl Repository {
     }
 
     fn says(&self, key: &str) -> Option<bool> {
-        if self.shortcuts().allow(FastWay::ReadConfiguration) {
-            return self.gix().ok()?.config_snapshot().boolean(key);
+        if self.repo.shortcuts().allow(FastWay::ReadConfiguration) {
+            return self.repo.gix().ok()?.config_snapshot().boolean(key);
         }
-        let output = self.git().args(["config", "--type=bool", "--get", key]).run().ok()?;
+        let output = self.repo.git().args(["config", "--type=bool", "--get", key]).run().ok()?;
         output.text().ok().filter(|_| output.ok()).map(|value| value == "true")
     }
 }

@@ -30,6 +30,14 @@ macro_rules! handles {
 handles! {
     /// Which fast ways may be taken: the one table of shortcuts.
     Shortcuts by shortcuts;
+    /// Settings: reading them, and changing those of the repository's own file.
+    GitSettings by settings;
+    /// As whom commits are made.
+    Identities by identities;
+    /// Lock files of git, and whose they are.
+    LockFiles by lock_files;
+    /// Scratch folders, and those whose owner is gone.
+    ScratchFolders by scratch_folders;
     /// Its worktrees: listing them, whom a folder belongs to, and the one in which we were called.
     Worktrees by worktrees;
     /// Which repository a folder belongs to.

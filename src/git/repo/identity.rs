@@ -3,8 +3,8 @@
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 
-use super::repository::Repository;
 use super::shortcuts::FastWay;
+use crate::repo::handles::Identities;
 use crate::repo::person_ident::PersonIdent;
 
 /// The name and address of the committer.
@@ -32,11 +32,11 @@ enum PlainIdentity {
     Unclear,
 }
 
-impl Repository {
+impl Identities<'_> {
     /// The committer, from the configuration or the environment; never guessed from the machine's name. Whatever goes onto a branch
     /// needs one.
-    pub fn identity(&self) -> Result<CommitterIdentity> {
-        if let Some(known) = self.identity.get() {
+    pub fn committer(&self) -> Result<CommitterIdentity> {
+        if let Some(known) = self.repo.identity.get() {
             return Ok(known.clone());
         }
         let found = match self.plain_identity() {
@@ -44,19 +44,19 @@ impl Repository {
             PlainIdentity::Missing => return Err(missing()),
             PlainIdentity::Unclear => self.identity_by_git()?,
         };
-        Ok(self.identity.get_or_init(|| found).clone())
+        Ok(self.repo.identity.get_or_init(|| found).clone())
     }
 
     /// As whom we write what is ours (captures, tags, notes, lines of reflogs): the user, and git axiom where git knows no user, since what
     /// is saved is saved whoever works here.
-    pub(crate) fn identity_or_ours(&self) -> Result<CommitterIdentity> {
-        if self.lacks_identity.get().is_some() {
+    pub(crate) fn committer_or_ours(&self) -> Result<CommitterIdentity> {
+        if self.repo.lacks_identity.get().is_some() {
             return Ok(CommitterIdentity::ours());
         }
-        match self.identity() {
+        match self.committer() {
             Err(error) if error.code() == Code::IdentityMissing => {
                 // Known for the life of the handle, so that git is not asked for each object.
-                self.lacks_identity.get_or_init(|| ());
+                self.repo.lacks_identity.get_or_init(|| ());
                 Ok(CommitterIdentity::ours())
             }
             outcome => outcome,
@@ -68,8 +68,8 @@ impl Repository {
         let variable = |name: &str| env::var(name).map(std::ffi::OsString::into_string);
         let found = match (variable("GIT_COMMITTER_NAME"), variable("GIT_COMMITTER_EMAIL")) {
             (Some(Ok(name)), Some(Ok(email))) => CommitterIdentity { name, email },
-            (None, None) if self.shortcuts().allow(FastWay::ReadConfiguration) => {
-                let Ok(gix) = self.gix() else { return PlainIdentity::Unclear };
+            (None, None) if self.repo.shortcuts().allow(FastWay::ReadConfiguration) => {
+                let Ok(gix) = self.repo.gix() else { return PlainIdentity::Unclear };
                 let config = gix.config_snapshot();
                 let value = |key: &str| config.string(key).map(|value| value.to_string());
                 // These rare keys are left to git.
@@ -99,29 +99,33 @@ impl Repository {
         let is_set = |name: &&str| env::var(name).is_some();
         let dated = is_set(&"GIT_AUTHOR_DATE");
         let named = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"].iter().any(is_set);
-        if !dated && !named && self.config_lacks_section("author") && self.config_lacks_section("committer") {
+        if !dated
+            && !named
+            && self.repo.settings().config_lacks_section("author")
+            && self.repo.settings().config_lacks_section("committer")
+        {
             return Ok(who.to_string());
         }
         let of_now = |CommitterIdentity { name, email }: &CommitterIdentity| {
             PersonIdent { name: name.clone(), email: email.clone(), seconds: who.seconds }.to_string()
         };
-        if let Some(known) = self.author.get().filter(|_| !dated) {
+        if let Some(known) = self.repo.author.get().filter(|_| !dated) {
             return Ok(of_now(known));
         }
-        let output = self.git().config("user.useConfigOnly=true").args(["var", "GIT_AUTHOR_IDENT"]).run()?;
+        let output = self.repo.git().config("user.useConfigOnly=true").args(["var", "GIT_AUTHOR_IDENT"]).run()?;
         let text = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
         match text.rsplit_once("> ") {
             Some(_) if output.ok() && dated => Ok(text),
             Some((who, _)) if output.ok() => {
                 let (name, email) = who.split_once(" <").unwrap_or((who, ""));
-                Ok(of_now(self.author.get_or_init(|| CommitterIdentity { name: name.to_owned(), email: email.to_owned() })))
+                Ok(of_now(self.repo.author.get_or_init(|| CommitterIdentity { name: name.to_owned(), email: email.to_owned() })))
             }
             Some(_) | None => Err(missing()),
         }
     }
 
     fn identity_by_git(&self) -> Result<CommitterIdentity> {
-        let output = self.git().config("user.useConfigOnly=true").args(["var", "GIT_COMMITTER_IDENT"]).run()?;
+        let output = self.repo.git().config("user.useConfigOnly=true").args(["var", "GIT_COMMITTER_IDENT"]).run()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let parsed = text.rsplit_once('>').and_then(|(who, _)| who.split_once('<'));
         match parsed {
@@ -145,9 +149,9 @@ mod tests {
     #[test]
     fn a_missing_identity_says_what_to_do() {
         let scratch = ScratchRepository::empty(&[]);
-        assert_eq!(scratch.repo().identity().unwrap().email, "author@example.org");
+        assert_eq!(scratch.repo().identities().committer().unwrap().email, "author@example.org");
         scratch.git(&["config", "--unset", "user.email"]);
-        let error = scratch.repo().identity().unwrap_err();
+        let error = scratch.repo().identities().committer().unwrap_err();
         assert_eq!(error.code(), Code::IdentityMissing);
         assert_eq!(error.hints().len(), 2);
     }
@@ -160,7 +164,7 @@ mod tests {
         for broken in ["", " ", "<>", "\u{1}"] {
             scratch.git(&["config", "user.name", broken]);
             assert_eq!(who(&scratch), "git axiom", "{broken:?}");
-            assert_eq!(scratch.repo().identity().unwrap_err().code(), Code::IdentityMissing, "{broken:?}");
+            assert_eq!(scratch.repo().identities().committer().unwrap_err().code(), Code::IdentityMissing, "{broken:?}");
         }
         scratch.git(&["config", "--unset", "user.name"]);
         let repo = scratch.repo();

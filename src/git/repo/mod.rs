@@ -26,6 +26,7 @@ pub(super) mod own_settings;
 pub(super) mod ownership;
 pub(super) mod person_ident;
 pub(super) mod program;
+mod read_settings;
 pub(super) mod reopening;
 pub(super) mod repository;
 #[cfg(test)]

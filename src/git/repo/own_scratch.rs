@@ -10,7 +10,8 @@ use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_base::files::{FileLock, LockAttempt};
 
-use super::repository::Repository;
+use crate::repo::handles::ScratchFolders;
+use axiom_model::base::own_names::SCRATCH;
 
 /// How the names of scratch folders begin.
 const PREFIX: &str = "git-";
@@ -78,10 +79,15 @@ impl OrphanScratchFolder {
     }
 }
 
-impl Repository {
+impl ScratchFolders<'_> {
+    /// git axiom's scratch folder; its contents may be deleted.
+    pub(crate) fn own(&self) -> PathBuf {
+        self.repo.common_dir.join(SCRATCH)
+    }
+
     /// Creates a new folder below `axiom/tmp` of the common git directory.
-    pub fn scratch_folder(&self) -> Result<ScratchFolder> {
-        let parent = self.own_scratch();
+    pub fn make(&self) -> Result<ScratchFolder> {
+        let parent = self.own();
         let make = || files::OwnFolder::make_in(&parent, PREFIX);
         // Nearly always the folder above is there.
         let folder = make().or_else(|_| files::create_dir_all(&parent).and_then(|()| make()))?;
@@ -90,9 +96,9 @@ impl Repository {
     }
 
     /// The scratch folders whose owner was killed: one list of names where there are none.
-    pub(crate) fn dead_scratch_folders(&self) -> Result<Vec<OrphanScratchFolder>> {
+    pub(crate) fn dead(&self) -> Result<Vec<OrphanScratchFolder>> {
         let mut dead = Vec::new();
-        for entry in files::list(&self.own_scratch())? {
+        for entry in files::list(&self.own())? {
             let name = entry.file_name();
             let name = name.as_encoded_bytes();
             if !name.starts_with(PREFIX.as_bytes()) || !files::is_trashed_name(name) {
@@ -122,8 +128,8 @@ mod tests {
     fn a_folder_is_dead_when_its_lock_is_free_and_only_then() {
         let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
-        let (living, left) = (repo.scratch_folder().unwrap(), repo.scratch_folder().unwrap());
-        assert!(repo.dead_scratch_folders().unwrap().is_empty(), "also where this process is the owner");
+        let (living, left) = (repo.scratch_folders().make().unwrap(), repo.scratch_folders().make().unwrap());
+        assert!(repo.scratch_folders().dead().unwrap().is_empty(), "also where this process is the owner");
         let tmp = scratch.path().join(".git/axiom/tmp");
         // Being made, and no folder of ours.
         for name in ["git-0123456789abcdef", "git-other", "trusted"] {
@@ -132,21 +138,21 @@ mod tests {
         std::fs::write(tmp.join("git-other").join(OWNED), b"").unwrap();
         let killed = tmp.join("git-dead-0123456789abcdef");
         std::fs::rename(left.path(), &killed).unwrap();
-        assert!(repo.dead_scratch_folders().unwrap().is_empty(), "the lock goes with the folder");
+        assert!(repo.scratch_folders().dead().unwrap().is_empty(), "the lock goes with the folder");
         drop(left);
         std::fs::create_dir(killed.join("pack")).unwrap();
         std::fs::write(killed.join("pack/tmp_pack_x"), b"half").unwrap();
         // Until it has become a program, a process that another test begins at this moment has the lock too.
         let begun = std::time::Instant::now();
         let dead = loop {
-            let dead = repo.dead_scratch_folders().unwrap();
+            let dead = repo.scratch_folders().dead().unwrap();
             if !dead.is_empty() || begun.elapsed().as_secs() > 10 {
                 break dead;
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
         };
         assert_eq!(dead.iter().map(|one| &one.path).collect::<Vec<_>>(), [&killed]);
-        assert!(repo.dead_scratch_folders().unwrap().is_empty(), "one at a time");
+        assert!(repo.scratch_folders().dead().unwrap().is_empty(), "one at a time");
         dead.iter().for_each(|one| one.remove().unwrap());
         assert!(!killed.exists() && living.path().exists() && tmp.join("git-0123456789abcdef").exists());
         let path = living.path().to_owned();

@@ -10,17 +10,17 @@ use axiom_base::files;
 
 use super::branch_config::is_locked;
 use super::program::run_captured;
-use super::repository::Repository;
 use crate::base::tries::{TRIES, wait_a_little};
+use crate::repo::handles::GitSettings;
 use axiom_process::os::command::command_with_callers_repository;
 
 /// `git config --unset-all` ends with this where there is no such key.
 const NO_SUCH_KEY: i32 = 5;
 
-impl Repository {
+impl GitSettings<'_> {
     /// The file of this repository's own configuration.
     pub fn own_config_file(&self) -> PathBuf {
-        self.common_dir().join("config")
+        self.repo.common_dir().join("config")
     }
 
     /// The content of that file.
@@ -34,7 +34,7 @@ impl Repository {
 
     /// Replaces the file if it is still `before`. Returns whether it was replaced.
     pub fn replace_own_config(&self, before: &[u8], after: &[u8]) -> Result<bool> {
-        crate::repo::locked_ref::break_dead(&self.common_dir().join("config.lock"))?;
+        crate::repo::locked_ref::break_dead(&self.repo.common_dir().join("config.lock"))?;
         for _ in 0..TRIES {
             if self.replace_config(before, after)? {
                 return Ok(true);
@@ -44,7 +44,7 @@ impl Repository {
             }
             wait_a_little();
         }
-        Err(is_locked(&self.common_dir().join("config.lock")))
+        Err(is_locked(&self.repo.common_dir().join("config.lock")))
     }
 
     /// Gives a key exactly these values in the file, in this order; none removes it. Values that included files give it are left
@@ -52,7 +52,7 @@ impl Repository {
     pub fn change_own_setting(&self, key: &str, values: &[String]) -> Result<Vec<String>> {
         for _ in 0..TRIES {
             let before = self.own_config()?;
-            let folder = self.scratch_folder()?;
+            let folder = self.repo.scratch_folders().make()?;
             let copy = folder.path().join("config");
             files::write_scratch(&copy, &before)?;
             let had = self.values_in(&copy, key)?;
@@ -63,7 +63,7 @@ impl Repository {
                 return Ok(had);
             }
         }
-        Err(is_locked(&self.common_dir().join("config.lock")))
+        Err(is_locked(&self.repo.common_dir().join("config.lock")))
     }
 
     /// The values that a key has in the file itself, in their order; none where it is no regular file.
@@ -75,7 +75,7 @@ impl Repository {
     }
 
     fn write_values(&self, file: &Path, key: &str, values: &[String]) -> Result<()> {
-        let call = || self.git().args(["config", "--file"]).arg(file);
+        let call = || self.repo.git().args(["config", "--file"]).arg(file);
         let Some((first, rest)) = values.split_first() else {
             let output = call().args(["--unset-all", key]).run()?;
             return if output.ok() || output.code == Some(NO_SUCH_KEY) { Ok(()) } else { Err(output.error()) };
@@ -86,7 +86,7 @@ impl Repository {
 
     /// The values of a key in a file.
     fn values_in(&self, file: &Path, key: &str) -> Result<Vec<String>> {
-        let output = self.git().args(["config", "--null", "--file"]).arg(file).args(["--get-all", key]).run()?;
+        let output = self.repo.git().args(["config", "--null", "--file"]).arg(file).args(["--get-all", key]).run()?;
         if !output.ok() && output.code != Some(1) {
             return Err(output.error());
         }
@@ -106,10 +106,10 @@ impl Repository {
     }
 
     fn keys_in(&self, text: &[u8], pattern: &str) -> Result<Vec<(String, Option<String>)>> {
-        let folder = self.scratch_folder()?;
+        let folder = self.repo.scratch_folders().make()?;
         let file = folder.path().join("config");
         files::write_scratch(&file, text)?;
-        let output = self.git().args(["config", "--null", "--file"]).arg(&file).args(["--get-regexp", pattern]).run()?;
+        let output = self.repo.git().args(["config", "--null", "--file"]).arg(&file).args(["--get-regexp", pattern]).run()?;
         if !output.ok() && output.code != Some(1) {
             return Err(output.error());
         }

@@ -10,14 +10,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::forms::shell_word::shell_word;
-use axiom_model::base::own_names::SCRATCH;
 use axiom_process::os::command::command_with_callers_repository;
 
 use super::discovery;
 use super::headless::headless;
 use super::identity::CommitterIdentity;
 use super::program::{Git, run_captured};
-use super::shortcuts::{FastWay, ShortcutConditions};
+use super::shortcuts::ShortcutConditions;
 use super::submodules::OpenSubmodules;
 use super::worktrees::Worktree;
 use crate::base::formats::{HashKind, RefFormat};
@@ -174,11 +173,6 @@ impl Repository {
         &self.git_dir
     }
 
-    /// git axiom's scratch folder; its contents may be deleted.
-    pub(crate) fn own_scratch(&self) -> PathBuf {
-        self.common_dir.join(SCRATCH)
-    }
-
     /// The git directory that all worktrees share.
     pub fn common_dir(&self) -> &Path {
         &self.common_dir
@@ -214,33 +208,9 @@ impl Repository {
         self.knows_ref_formats
     }
 
-    /// Whether it is certain, without a call of git, that no configuration file has a section of this name; `false` if the
-    /// caller gave values with `git -c`.
-    pub fn config_lacks_section(&self, name: &str) -> bool {
-        let sections = |gix: gix::Repository| gix.config_snapshot().plumbing().sections_by_name(name).is_none();
-        self.shortcuts().allow(FastWay::ReadConfiguration) && self.gix().is_ok_and(sections)
-    }
-
-    /// What an alias of git stands for; `None` where there is none, or the configuration cannot be read without git.
-    pub fn alias(&self, name: &str) -> Option<String> {
-        let gix = self.gix().ok()?;
-        gix.config_snapshot().string(format!("alias.{name}").as_str()).map(|meaning| meaning.to_string())
-    }
-
-    /// The value of a setting that is on or off; `None` where it is not set, or the configuration cannot be read without git.
-    pub fn switch(&self, name: &str) -> Option<bool> {
-        let gix = self.gix().ok()?;
-        gix.config_snapshot().boolean(name)
-    }
-
     /// The caller's `git -c` values, passed on to our git children.
     pub(crate) fn callers_config(&self) -> &[(OsString, OsString)] {
         &self.config
-    }
-
-    /// Whether the caller gave configuration values in addition to the files: `git -c`.
-    pub(crate) fn caller_configures(&self) -> bool {
-        self.config.iter().any(|(name, _)| is_config(name))
     }
 
     /// Makes git children and gix ignore the machine's own configuration.
@@ -263,14 +233,6 @@ fn unsupported(what: &str, value: &[u8]) -> Error {
     Error::new(Code::RepositoryUnsupported, format!("the repository's {what} '{value}' is not known to git axiom"))
 }
 
-fn is_config(name: &OsStr) -> bool {
-    let name = name.as_bytes();
-    name == b"GIT_CONFIG_PARAMETERS"
-        || name == b"GIT_CONFIG_COUNT"
-        || name.starts_with(b"GIT_CONFIG_KEY_")
-        || name.starts_with(b"GIT_CONFIG_VALUE_")
-}
-
 /// Nothing leads from a folder to a repository. Where a `.git` is there it may be what a power loss left of one: another
 /// repository in its place would hide that.
 fn in_no_repository(cwd: &Path) -> Error {
@@ -288,5 +250,11 @@ fn in_no_repository(cwd: &Path) -> Error {
     }
 }
 
-#[cfg(test)]
-mod tests {}
+/// Whether a variable gives settings to git.
+pub(super) fn is_config(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name == b"GIT_CONFIG_PARAMETERS"
+        || name == b"GIT_CONFIG_COUNT"
+        || name.starts_with(b"GIT_CONFIG_KEY_")
+        || name.starts_with(b"GIT_CONFIG_VALUE_")
+}

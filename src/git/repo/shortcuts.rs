@@ -125,7 +125,7 @@ use ConditionSign::{Fact, File, Found, Is, Not, Other, Section, Set, Variable, W
 
 table! {
     /// `git -c`, `GIT_CONFIG_COUNT`.
-    CallerConfigures: [Fact(Repository::caller_configures)]
+    CallerConfigures: [Fact(|repo| repo.settings().caller_configures())]
         forbids FindRepository | FindMainWorktree | ReadConfiguration | ReadWorktreeConfiguration | ChangeOwnRefs | CaptureFiles
             | PlainContents, "gix does not see all settings that a caller gives in variables";
     /// `GIT_WORK_TREE`.
@@ -183,7 +183,7 @@ table! {
     /// `core.attributesFile`, whether the file exists or not.
     OwnAttributesFile: [Set("core.attributesFile")] forbids PlainContents, "it may ask for conversions";
     /// An attributes file of the user, the machine or the repository.
-    AttributesFile: [Fact(Repository::has_attributes_file)] forbids PlainContents, "it may ask for conversions";
+    AttributesFile: [Fact(|repo| repo.shortcuts().has_attributes_file())] forbids PlainContents, "it may ask for conversions";
     /// `core.autocrlf`.
     AutoCrlf: [Other("core.autocrlf", &["false"])] forbids PlainContents, "line ends are converted";
     /// An attributes file with a filter, `ident` or an encoding.

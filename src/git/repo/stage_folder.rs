@@ -34,7 +34,7 @@ struct StageFolderState {
 impl StageFolder {
     /// Makes one.
     pub fn make(repo: &Repository) -> Result<Self> {
-        let mut folder = repo.scratch_folder()?;
+        let mut folder = repo.scratch_folders().make()?;
         let owned = folder.take_lock();
         Ok(Self { folder, state: Mutex::new(StageFolderState { is_there: true, owned, is_open: false }), gix: OnceLock::new() })
     }

@@ -16,7 +16,7 @@ use crate::base::readable::is_gap;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 
-use super::repository::Repository;
+use crate::repo::handles::LockFiles;
 
 /// How often the processes are examined before a lock counts as owned, and the time between.
 const LOOKS: u32 = 4;
@@ -44,11 +44,11 @@ pub enum GitLockOwner {
     Unclear(String),
 }
 
-impl Repository {
+impl LockFiles<'_> {
     /// git's lock files: of the index and HEAD of every worktree, of refs, packed refs, configuration, and of maintenance of
     /// the object store.
     pub fn git_locks(&self) -> Result<Vec<GitLockFile>> {
-        let common = self.common_dir();
+        let common = self.repo.common_dir();
         // Reflogs have no locks, and git axiom's own folder has none of git's. Folders with packs and loose objects are not
         // descended into.
         let walked = ["refs", "worktrees", "reftable", "info", "objects/info"].map(|name| WalkDir::new(common.join(name)));
@@ -75,9 +75,9 @@ impl Repository {
         if lock.age < older_than {
             return Ok(GitLockOwner::Unclear(format!("it is only {} s old", lock.age.as_secs())));
         }
-        let mut places = vec![self.common_dir().to_owned()];
+        let mut places = vec![self.repo.common_dir().to_owned()];
         let only_waits = |words: &[Vec<u8>]| self.only_waits_for_us(words);
-        places.extend(self.worktrees().list()?.into_iter().map(|entry| entry.worktree.path().to_owned()));
+        places.extend(self.repo.worktrees().list()?.into_iter().map(|entry| entry.worktree.path().to_owned()));
         let places: Vec<PathBuf> = places.iter().map(|place| place.canonicalize().unwrap_or_else(|_| place.clone())).collect();
         for _ in 1..LOOKS {
             let owner = find_owner(Path::new("/proc"), &lock.path, &places, &only_waits)?;
@@ -96,7 +96,7 @@ impl Repository {
         if command == b"axiom" {
             return true;
         }
-        let (Ok(gix), Ok(command)) = (self.gix(), std::str::from_utf8(command)) else { return false };
+        let (Ok(gix), Ok(command)) = (self.repo.gix(), std::str::from_utf8(command)) else { return false };
         let alias = gix.config_snapshot().string(format!("alias.{command}").as_str());
         alias.is_some_and(|alias| alias.split(|byte| byte.is_ascii_whitespace()).next() == Some(b"axiom".as_slice()))
     }
@@ -233,13 +233,15 @@ mod tests {
         let repo = scratch.repo();
         scratch.write(".git/index.lock", b"");
         scratch.write(".git/refs/heads/x.lock", b"");
-        let locks = repo.git_locks().unwrap();
+        let locks = repo.lock_files().git_locks().unwrap();
         assert_eq!(locks.len(), 2);
         let now = Duration::ZERO;
         let long = Duration::from_secs(3600);
-        assert_eq!(repo.remove_dead_lock(&locks[0], long).unwrap_err().code(), Code::GitLocked);
+        assert_eq!(repo.lock_files().remove_dead_lock(&locks[0], long).unwrap_err().code(), Code::GitLocked);
         let open = std::fs::File::open(&locks[0].path).unwrap();
-        assert!(matches!(repo.lock_owner(&locks[0], now).unwrap(), GitLockOwner::Unclear(why) if why.contains("has it open")));
+        assert!(
+            matches!(repo.lock_files().lock_owner(&locks[0], now).unwrap(), GitLockOwner::Unclear(why) if why.contains("has it open"))
+        );
         drop(open);
         // A git process that works here, but was started elsewhere.
         let mut git = std::process::Command::new("git")
@@ -251,16 +253,18 @@ mod tests {
             .spawn()
             .unwrap();
         std::thread::sleep(Duration::from_millis(200));
-        assert!(matches!(repo.lock_owner(&locks[0], now).unwrap(), GitLockOwner::Unclear(why) if why.contains("git process")));
+        assert!(
+            matches!(repo.lock_files().lock_owner(&locks[0], now).unwrap(), GitLockOwner::Unclear(why) if why.contains("git process"))
+        );
         drop(git.stdin.take());
         // A process that has ended but was not yet waited for owns nothing.
         std::thread::sleep(Duration::from_millis(200));
-        assert_eq!(repo.lock_owner(&locks[0], now).unwrap(), GitLockOwner::Dead);
+        assert_eq!(repo.lock_files().lock_owner(&locks[0], now).unwrap(), GitLockOwner::Dead);
         git.wait().unwrap();
         for lock in &locks {
-            repo.remove_dead_lock(lock, now).unwrap();
+            repo.lock_files().remove_dead_lock(lock, now).unwrap();
         }
-        assert!(repo.git_locks().unwrap().is_empty());
+        assert!(repo.lock_files().git_locks().unwrap().is_empty());
     }
 
     #[test]
@@ -274,13 +278,13 @@ mod tests {
         ] {
             scratch.write(&format!(".git/{lock}"), b"");
         }
-        let locks = repo.git_locks().unwrap();
+        let locks = repo.lock_files().git_locks().unwrap();
         assert_eq!(locks.len(), 3);
         assert!(locks.iter().all(|lock| !lock.stops_commands));
         for lock in &locks {
-            repo.remove_dead_lock(lock, Duration::ZERO).unwrap();
+            repo.lock_files().remove_dead_lock(lock, Duration::ZERO).unwrap();
         }
-        assert!(repo.git_locks().unwrap().is_empty());
+        assert!(repo.lock_files().git_locks().unwrap().is_empty());
     }
 
     #[test]
@@ -291,7 +295,7 @@ mod tests {
         let repo = scratch.repo();
         let waits = |line: &str| {
             let words: Vec<Vec<u8>> = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
-            repo.only_waits_for_us(&words)
+            repo.lock_files().only_waits_for_us(&words)
         };
         for line in [
             "git axiom recover",

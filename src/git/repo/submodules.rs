@@ -175,7 +175,7 @@ impl Repository {
         opened.config.clone_from(&self.config);
         opened.lock = Arc::clone(&self.lock);
         opened.submodules = Arc::clone(&self.submodules);
-        if let Ok(who) = self.identity() {
+        if let Ok(who) = self.identities().committer() {
             opened.identity.get_or_init(|| who);
         }
         let mut forced = vec!["core.hooksPath=/dev/null".to_owned()];

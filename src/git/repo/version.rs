@@ -22,7 +22,7 @@ impl Repository {
         if self.knows_ref_formats() {
             return Ok(());
         }
-        let (note, program) = (self.own_scratch().join("git-program"), program());
+        let (note, program) = (self.scratch_folders().own().join("git-program"), program());
         let noted = files::read_optional(&note, LIMIT).ok().flatten();
         if noted.is_some() && noted == program {
             return Ok(());

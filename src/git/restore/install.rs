@@ -171,7 +171,7 @@ impl IndexEdits<'_> {
         if paths.is_empty() {
             return Ok(());
         }
-        let scratch = self.repo.scratch_folder()?;
+        let scratch = self.repo.scratch_folders().make()?;
         let root = scratch.path().join("announced");
         for (place, path) in paths.iter().enumerate() {
             let mode = extras.intent_modes.get(place).copied().unwrap_or(0o100_644);

@@ -106,7 +106,7 @@ impl Restores<'_> {
             }
         }
         let told = self.repo.reversals().tell(restore, &files)?;
-        let keeps = self.repo.keeps();
+        let keeps = self.repo.settings().keeps();
         let mode_fits = |file: &Option<FileId>, executes: bool| {
             file.as_ref().is_some_and(|f| !keeps.modes || (f.mode & 0o100 != 0) == executes)
         };

@@ -141,7 +141,7 @@ impl Restores<'_> {
         if self.repo.conversions().plain(restore.to, wanted.map(|change| &change.path)).is_some() {
             return Ok(());
         }
-        let scratch = self.repo.scratch_folder()?;
+        let scratch = self.repo.scratch_folders().make()?;
         self.write_prepared(restore, &changes, scratch.path()).map(drop)
     }
 }

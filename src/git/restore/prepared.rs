@@ -75,7 +75,7 @@ impl PreparedFiles {
             return Ok(prepared);
         }
         let prepared = Self { layout: PreparedLayout::AsInATree, ..prepared };
-        let scratch = r.scratch_folder()?;
+        let scratch = r.scratch_folders().make()?;
         let index = in_folder(&scratch, "index");
         // The folder serves as an empty worktree, so that git reads the attributes from the index, which holds the tree.
         let here = worktree.with_files_in(prepared.folder.path());

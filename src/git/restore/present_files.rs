@@ -125,7 +125,7 @@ fn written_the_same(r: &Repository, worktree: &Worktree, had: RecordedTree<'_>, 
     if paths.is_empty() {
         return Ok(Vec::new());
     }
-    let scratch = r.scratch_folder()?;
+    let scratch = r.scratch_folders().make()?;
     let prepared = PreparedFiles::write(r, worktree, RecordedTree { raw: &[], ..had }, paths, scratch.path())?;
     let same = |path: &RepoPath| {
         let (place, written) = (worktree.path().join(path.to_path()), prepared.place(path)?);

@@ -154,7 +154,7 @@ impl RestoreReversals<'_> {
         }
         let (reversed, metas): (Vec<TreeChange>, Vec<Metadata>) = seen.into_iter().unzip();
         let metas: BTreeMap<&RepoPath, &Metadata> = reversed.iter().map(|change| &change.path).zip(&metas).collect();
-        let keeps = self.repo.keeps();
+        let keeps = self.repo.settings().keeps();
         let mut there = self.still_there(worktree, (to, from), &reversed)?;
         there.retain(|change| {
             let Some((file, meta)) = change.new.as_ref().zip(metas.get(&change.path)) else { return false };
@@ -321,7 +321,7 @@ impl RestoreReversals<'_> {
     }
 
     fn told(&self, files: &[(&TreeChange, bool)], as_new: &[Option<Oid>], as_old: &[Option<Oid>]) -> Vec<PresentState> {
-        let keeps = self.repo.keeps();
+        let keeps = self.repo.settings().keeps();
         let told = files.iter().zip(as_new).zip(as_old).map(|(((change, executes), as_new), as_old)| {
             let regular = |file: &&FileId| !file.is_link() || !keeps.links;
             let (old, new) = (change.old.as_ref().filter(regular), change.new.as_ref().filter(regular));

@@ -104,7 +104,7 @@ impl Restores<'_> {
         };
         report.placed = placed_before(&changes, &plan);
         report.left = plan.iter().filter(|p| p.step == RestoreStep::Leave).map(|p| p.path.clone()).collect();
-        let (wanted, keeps) = (self.all_known(new_modes)?, self.repo.keeps());
+        let (wanted, keeps) = (self.all_known(new_modes)?, self.repo.settings().keeps());
         let attempt = restore.attempt;
         let dressed = BTreeMap::new();
         let mut work = RestoreMoves { root, trash, prepared, nested, wanted, keeps, attempt, dressed, not_made, report };
@@ -130,7 +130,7 @@ impl Restores<'_> {
         let changes = without_submodules(changes, &mut Vec::new());
         let mut prepared = self.write_prepared(restore, &changes, restore.trash)?;
         let modes = restore.beside.map_or(&[][..], |beside| &beside.new.modes[..]);
-        let (wanted, keeps, report) = (self.all_known(modes)?, self.repo.keeps(), RestoreReport::default());
+        let (wanted, keeps, report) = (self.all_known(modes)?, self.repo.settings().keeps(), RestoreReport::default());
         let nested = NestedRepositories::default();
         let (attempt, dressed, not_made) = (restore.attempt, BTreeMap::new(), None);
         let mut work =
@@ -168,7 +168,7 @@ impl Restores<'_> {
         nested: &NestedRepositories,
     ) -> Result<Vec<PlannedPath<'c>>> {
         let root = restore.worktree.path();
-        let keeps = self.repo.keeps();
+        let keeps = self.repo.settings().keeps();
         let (mut seen, mut looks) = (Vec::with_capacity(changes.len()), WorktreeInspector::below(root));
         let mut to_hash = Vec::new();
         for change in changes {

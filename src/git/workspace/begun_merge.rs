@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::left_markers::LIMIT;
 use super::left_markers::{marked_among, sides_of};
 use crate::base::conflict_stage::ConflictStage;
 use crate::base::head::Head;
@@ -20,9 +21,6 @@ use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::work::endings::conflict_markers::{has_markers, is_text};
-
-/// The largest file that is looked at for markers, in bytes. A larger one stays open.
-pub(super) const LIMIT: u64 = 16 * 1024 * 1024;
 
 /// The file with the commit that is merged.
 const MERGE_HEAD: &str = "MERGE_HEAD";

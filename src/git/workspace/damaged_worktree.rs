@@ -2,7 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use super::registration::RegistrationFile;
+use axiom_model::base::names::Oid;
+use axiom_model::recovery::torn::is_torn;
+
+/// What git always writes into `commondir`, without the line's end.
+pub(crate) const COMMON_DIR: &[u8] = b"../..";
+
+/// Whether a file has no content, as after a power loss: it is empty, or contains only zeros and white space.
+pub(super) fn is_blank(content: &[u8]) -> bool {
+    content.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace())
+}
 
 /// A linked worktree whose files git cannot read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +78,53 @@ impl DamagedWorktree {
             (None, _) => "git worktree repair PATH    with the path of its folder".to_owned(),
             (Some(_), true) => format!("echo 'ref: refs/heads/BRANCH' > '{registration}/HEAD'    with the branch it was on"),
             (Some(folder), false) => format!("git worktree repair '{}'", folder.display()),
+        }
+    }
+}
+
+/// One of the files that connect a worktree and its repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RegistrationFile {
+    /// `commondir`: the path of the repository. Always the same.
+    CommonDir,
+    /// `gitdir`: the path of the worktree's `.git` file.
+    GitDir,
+    /// `HEAD`: the branch or commit that is checked out.
+    Head,
+    /// `.git` in the folder: the path of the registration.
+    Pointer,
+    /// The file of the branch that HEAD is on.
+    Branch,
+    /// The index.
+    Index,
+}
+
+impl RegistrationFile {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::CommonDir => "commondir",
+            Self::GitDir => "gitdir",
+            Self::Head => "HEAD",
+            Self::Pointer => ".git",
+            Self::Branch => "the branch",
+            Self::Index => "index",
+        }
+    }
+
+    /// Whether the content is valid for git.
+    pub(super) fn is_sound(self, content: &[u8]) -> bool {
+        let text = content.trim_ascii();
+        let is_path = |path: &[u8]| !path.is_empty() && !path.contains(&0);
+        match self {
+            Self::CommonDir => is_path(text) && !is_torn(content, COMMON_DIR),
+            // git always writes the path of a `.git`: anything else is the beginning of one.
+            Self::GitDir => is_path(text) && (text == b".git" || text.ends_with(b"/.git")),
+            Self::Head => match text.strip_prefix(b"ref:") {
+                Some(name) => is_path(text) && name.trim_ascii().starts_with(b"refs/"),
+                None => std::str::from_utf8(text).is_ok_and(|hex| Oid::new(hex).is_ok()),
+            },
+            Self::Pointer | Self::Branch => !is_blank(content),
+            Self::Index => content.starts_with(b"DIRC"),
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct FilteredIndex {
 impl Workspaces<'_> {
     /// Whether files of this repository may have filters at all.
     pub fn may_have_filters(&self) -> bool {
-        !self.repo.config_lacks_section("filter")
+        !self.repo.settings().config_lacks_section("filter")
     }
 
     /// Stores the changed files of a workspace that have filters; `None` where there are none. Ends the filters when `given_up`
@@ -51,7 +51,7 @@ impl Workspaces<'_> {
         if filters.is_empty() {
             return Ok(None);
         }
-        let scratch = self.repo.scratch_folder()?;
+        let scratch = self.repo.scratch_folders().make()?;
         let index = in_folder(&scratch, "index");
         copy_index(self.repo.hash(), &workspace.index_file(), &index)?;
         let made_from = files::read_optional(&index, LARGEST)?;

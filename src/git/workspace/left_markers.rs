@@ -3,13 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use super::begun_merge::LIMIT;
 use crate::base::conflict_stage::ConflictStage;
 use crate::base::modes::GITLINK;
 use crate::repo::repository::Repository;
 use axiom_base::error::Result;
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::work::endings::conflict_markers::has_markers;
+
+/// The largest file that is looked at for markers, in bytes. A larger one stays open.
+pub(super) const LIMIT: u64 = 16 * 1024 * 1024;
 
 /// The files of a tree that have markers of the conflict which a merge of these two commits leaves, ordered by path.
 pub fn left_markers(repo: &Repository, tree: &Oid, (ours, theirs): (&Oid, &Oid)) -> Result<Vec<RepoPath>> {

@@ -111,7 +111,7 @@ impl UnfinishedWork<'_> {
     fn commit_once(&self, leftovers: &LeftoversRequest<'_>) -> Result<CommittedLeftovers> {
         let LeftoversRequest { workspace, branch, message, .. } = *leftovers;
         workspace.verify()?;
-        self.repo.identity()?;
+        self.repo.identities().committer()?;
         self.reattach(workspace, branch)?;
         // Of a commit that a crash stopped: git would find the index locked.
         IndexLock::remove_if_ours_stale(workspace, LOCK)?;

@@ -176,7 +176,7 @@ impl Workspaces<'_> {
     /// Contents of Git LFS that are not here would be fetched, and fail all where they cannot be; so would a required filter.
     fn with_filters_that_cost_nothing<'g>(&self, git: Git<'g>) -> Git<'g> {
         let git = git.env("GIT_LFS_SKIP_SMUDGE", "1");
-        self.repo.filter_names().iter().fold(git, |git, name| git.config(format!("filter.{name}.required=false")))
+        self.repo.conversions().filter_names().iter().fold(git, |git, name| git.config(format!("filter.{name}.required=false")))
     }
 
     /// Why a workspace was not made; what there is of it goes to `trash`. The caller holds the change lock.

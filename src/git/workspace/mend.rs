@@ -10,7 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::registration::{RegistrationFile, is_torn_back, is_torn_pointer};
+use super::damaged_worktree::RegistrationFile;
+use super::registration::{is_torn_back, is_torn_pointer};
 use super::registration_mend::write_common_dir;
 use super::worktrees::move_once;
 use crate::index::file;

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use axiom_base::error::Result;
 use axiom_base::files;
-use axiom_model::base::names::{Oid, RefName};
-use axiom_model::recovery::torn::{is_torn, is_torn_of};
+use axiom_model::base::names::RefName;
+use axiom_model::recovery::torn::is_torn_of;
 
 use super::damaged_worktree::DamagedWorktree;
+use super::damaged_worktree::RegistrationFile;
 use super::worktrees::HALF_MADE;
 use crate::base::formats::RefFormat;
 use crate::base::readable::is_caused_by_gap;
@@ -27,56 +28,6 @@ const YOUNG: Duration = Duration::from_secs(2);
 
 /// The folder of a lost worktree is searched in at most this many folders next to known worktrees.
 const SEARCHED: usize = 2000;
-
-/// What git always writes into `commondir`, without the line's end.
-pub(crate) const COMMON_DIR: &[u8] = b"../..";
-
-/// One of the files that connect a worktree and its repository.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RegistrationFile {
-    /// `commondir`: the path of the repository. Always the same.
-    CommonDir,
-    /// `gitdir`: the path of the worktree's `.git` file.
-    GitDir,
-    /// `HEAD`: the branch or commit that is checked out.
-    Head,
-    /// `.git` in the folder: the path of the registration.
-    Pointer,
-    /// The file of the branch that HEAD is on.
-    Branch,
-    /// The index.
-    Index,
-}
-
-impl RegistrationFile {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::CommonDir => "commondir",
-            Self::GitDir => "gitdir",
-            Self::Head => "HEAD",
-            Self::Pointer => ".git",
-            Self::Branch => "the branch",
-            Self::Index => "index",
-        }
-    }
-
-    /// Whether the content is valid for git.
-    fn is_sound(self, content: &[u8]) -> bool {
-        let text = content.trim_ascii();
-        let is_path = |path: &[u8]| !path.is_empty() && !path.contains(&0);
-        match self {
-            Self::CommonDir => is_path(text) && !is_torn(content, COMMON_DIR),
-            // git always writes the path of a `.git`: anything else is the beginning of one.
-            Self::GitDir => is_path(text) && (text == b".git" || text.ends_with(b"/.git")),
-            Self::Head => match text.strip_prefix(b"ref:") {
-                Some(name) => is_path(text) && name.trim_ascii().starts_with(b"refs/"),
-                None => std::str::from_utf8(text).is_ok_and(|hex| Oid::new(hex).is_ok()),
-            },
-            Self::Pointer | Self::Branch => !is_blank(content),
-            Self::Index => content.starts_with(b"DIRC"),
-        }
-    }
-}
 
 /// Whether the `.git` of a folder holds only the beginning of the line that names a registration.
 pub(crate) fn is_torn_pointer(folder: &Path, registration: &Path) -> Result<bool> {
@@ -104,11 +55,6 @@ fn spellings(from: &Path, to: &Path) -> Vec<PathBuf> {
     let up = std::iter::repeat_n(Component::ParentDir, from.components().count() - same);
     let relative = up.chain(real_to.components().skip(same)).collect();
     vec![to.to_owned(), real_to, relative]
-}
-
-/// Whether a file has no content, as after a power loss: it is empty, or contains only zeros and white space.
-fn is_blank(content: &[u8]) -> bool {
-    content.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace())
 }
 
 /// The branch that the content of a HEAD names.

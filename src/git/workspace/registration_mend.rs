@@ -8,9 +8,10 @@ use axiom_base::error::{Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::names::{Oid, RefName, spelled};
 
+use super::damaged_worktree::COMMON_DIR;
 use super::damaged_worktree::DamagedWorktree;
+use super::damaged_worktree::RegistrationFile;
 use super::mend::{MendedBranch, symbolic};
-use super::registration::{COMMON_DIR, RegistrationFile};
 use super::worktrees::move_once;
 use crate::repo::handles::WorktreeRegistrations;
 

@@ -9,3 +9,4 @@ pub mod hook_call_source;
 pub mod overlay;
 pub mod presets;
 pub mod stream;
+pub mod tool_kind;

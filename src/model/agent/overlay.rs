@@ -56,9 +56,10 @@ pub(super) fn adapter_of(table: Value) -> Result<AgentAdapter> {
 mod tests {
     use serde_json::json;
 
-    use super::super::adapter::{AdapterStopSignal, ToolKind};
+    use super::super::adapter::AdapterStopSignal;
     use super::super::presets::{preset, preset_value};
     use super::super::stream::rules::UsageCounting;
+    use super::super::tool_kind::ToolKind;
     use super::*;
 
     fn claude_with(over: Value) -> Result<AgentAdapter> {

@@ -3,7 +3,7 @@
 use super::pieces::{line, list, text};
 use super::values::{Name, PromptValues};
 use super::{BranchCommit, MOST_COMMITS, MOST_ITEMS, PromptHistory, PromptWorkspaceState, SECTION_BYTES};
-use crate::agent::adapter::ToolKind;
+use crate::agent::tool_kind::ToolKind;
 use crate::base::names::Oid;
 use crate::prompt::context::where_it_was;
 use crate::work::endings::last_run::LastIteration;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::agent::adapter::ToolKind;
+use crate::agent::tool_kind::ToolKind;
 use crate::base::ids::TaskId;
 use crate::work::iteration::IterationOutcome;
 use crate::work::iteration_marker::{CutOffPoint, IterationMarker, IterationRecordState, MarkerKind, ToolCallEffect};

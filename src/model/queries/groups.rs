@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::base::ids::TaskId;
 use crate::queries::needs;
-use crate::queries::task_standing::TaskWorkFacts;
+use crate::queries::task_work_facts::TaskWorkFacts;
 use crate::state::current_state::State;
 use crate::work::agent::AgentWork;
 use crate::work::tasks::task::{Task, TaskKind, TaskStatus};

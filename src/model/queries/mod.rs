@@ -3,6 +3,7 @@
 //!
 //! Begin reading with `ready`, then `view`.
 pub mod choices;
+pub mod displayed_status;
 pub mod expired_checkpoints;
 pub mod gate_line;
 pub mod groups;
@@ -17,5 +18,6 @@ pub mod retention;
 pub mod stats;
 pub mod task_checks;
 pub mod task_standing;
+pub mod task_work_facts;
 pub mod unblocking;
 pub mod view;

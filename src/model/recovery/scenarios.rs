@@ -7,7 +7,7 @@ use super::decide::{
     certain_after_pause,
 };
 use super::tests::{LIMITS, NOW, both, decide, facts, hours_ago, with_marker};
-use crate::agent::adapter::ToolKind;
+use crate::agent::tool_kind::ToolKind;
 use crate::work::iteration_marker::{CrashFollowUp, IterationRecordState, MarkerKind, ToolCallEffect};
 
 #[test]

@@ -6,10 +6,10 @@ use super::decide::{
     CrashAction, CrashDecider, CrashDecision, CrashDecisionLimits, CrashFacts, WorkPlace, by_rules, certain, is_too_old,
 };
 use super::evaluator::answer;
-use crate::agent::adapter::ToolKind;
 use crate::agent::stream::stream_event::ModelExchange;
 use crate::agent::stream::summary::StreamSummary;
 use crate::agent::stream::tool_call::TextReplacement;
+use crate::agent::tool_kind::ToolKind;
 use crate::work::iteration_marker::{
     CrashFollowUp, IterationMarker, IterationRecordState, MarkerKind, ToolCallEffect, effect, follow,
 };

@@ -3,6 +3,7 @@
 //! Pure, and all or nothing: an event that does not fit is refused and changes nothing. Appending validates with it, and
 //! replay calls the same function, so the log cannot hold an event that the state would refuse.
 
+mod agent_work;
 mod decided;
 mod iterations;
 mod learnings;
@@ -47,7 +48,7 @@ impl State {
             Some(_) => self.record.last_action_at = Some(envelope.at),
             None => self.record.last_action = before,
         }
-        self.end_delays();
+        work::end_delays(self);
         self.seq = envelope.seq;
         self.updated_at = Some(envelope.at);
         Ok(())
@@ -62,68 +63,69 @@ impl State {
     fn apply_event(&mut self, envelope: &EventEnvelope) -> Result<()> {
         let at = envelope.at;
         match &envelope.event {
-            Event::TasksAdded { tasks } => self.add_tasks_by(&envelope.by, tasks)?,
-            Event::TasksChanged { edits } => self.change_tasks_by(&envelope.by, edits, at)?,
-            Event::Planned { step } => self.plan(step, &envelope.by, at)?,
+            Event::TasksAdded { tasks } => tasks::add_tasks_by(self, &envelope.by, tasks)?,
+            Event::TasksChanged { edits } => tasks::change_tasks_by(self, &envelope.by, edits, at)?,
+            Event::Planned { step } => planning::plan(self, step, &envelope.by, at)?,
             Event::Audited { id, .. } => drop(self.task(id)?),
-            Event::SessionStarted { session } => self.start_session(session)?,
-            Event::SessionChanged { state, reason } => self.change_session(*state, reason, at)?,
-            Event::ModeChanged { mode } => self.change_mode(mode)?,
+            Event::SessionStarted { session } => session::start_session(self, session)?,
+            Event::SessionChanged { state, reason } => session::change_session(self, *state, reason, at)?,
+            Event::ModeChanged { mode } => session::change_mode(self, mode)?,
             Event::Requested { id, request } => drop(self.record.requests.insert(id.clone(), request.clone())),
             Event::RequestHandled { id, .. } => drop(self.record.requests.remove(id)),
-            Event::WorkspaceOpened { task, workspace } => self.open_workspace(task, workspace)?,
+            Event::WorkspaceOpened { task, workspace } => work::open_workspace(self, task, workspace)?,
             Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),
             Event::MergedBranchesLeft { gone, stay: _ } => self.forget_branches(gone),
-            Event::TaskClaimed { agent, task, complete } => self.claim(agent, task, *complete, at)?,
+            Event::TaskClaimed { agent, task, complete } => work::claim(self, agent, task, *complete, at)?,
             Event::IterationIntended { agent, iteration, token, from, exit_completes, program, resumes } => {
-                let work = self.intend(agent, *iteration, token, at)?;
+                let work = iterations::intend(self, agent, *iteration, token, at)?;
                 work.from = Some(from.clone());
                 work.exit_completes = *exit_completes;
                 (work.program, work.resumes) = (program.clone(), resumes.clone());
             }
-            Event::IterationStarted { agent, token, pid } => self.start_iteration(agent, token, *pid, at)?,
+            Event::IterationStarted { agent, token, pid } => iterations::start_iteration(self, agent, token, *pid, at)?,
             Event::Signalled { agent, token, signal, .. } => hear(self, envelope, (agent, token, signal))?,
             Event::RecoveryDecided { agent, decision, puts_aside, paused } => {
-                self.decide(agent, decision, (*puts_aside, *paused), at)?
+                decided::decide(self, agent, decision, (*puts_aside, *paused), at)?
             }
-            Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
-            Event::VerificationFailed { agent, why, round } => self.fail_verification(agent, why, *round, at)?,
-            Event::LookCutOff { id, persona, used, duration_ms } => self.look_cut_off(id, persona, (used, *duration_ms), at)?,
-            Event::StepVerified { id, of, result } => self.step_verified(id, of, result, at)?,
-            Event::MergeVerified { id, verification } => self.verified(id, verification, at)?,
-            Event::ConflictGivenBack { id, conflict } => self.give_back(id, conflict)?,
-            Event::Delayed { id, delay } => self.delay(id, delay.as_deref())?,
+            Event::IterationEnded { agent, token, report } => iterations::end_iteration(self, agent, token, report, at)?,
+            Event::VerificationFailed { agent, why, round } => iterations::fail_verification(self, agent, why, *round, at)?,
+            Event::LookCutOff { id, persona, used, duration_ms } => {
+                iterations::look_cut_off(self, id, persona, (used, *duration_ms), at)?
+            }
+            Event::StepVerified { id, of, result } => iterations::step_verified(self, id, of, result, at)?,
+            Event::MergeVerified { id, verification } => iterations::verified(self, id, verification, at)?,
+            Event::ConflictGivenBack { id, conflict } => work::give_back(self, id, conflict)?,
+            Event::Delayed { id, delay } => work::delay(self, id, delay.as_deref())?,
             Event::WorkReleased { agent, status, reason, retry, complete, gate, discarded } => {
                 let goes_on = *status == TaskStatus::Pending && gate.as_ref().is_none_or(|gate| gate.goes_on());
-                self.release(agent, *status, reason, (*retry, *discarded, goes_on), complete.as_ref(), at)?;
+                work::release(self, agent, *status, reason, (*retry, *discarded, goes_on), complete.as_ref(), at)?;
                 if let Some(gate) = gate {
-                    self.hold(gate);
+                    session::hold(self, gate);
                 }
             }
-            Event::GateOpened { gate } => self.open_gate(gate),
-            Event::GateDecided { id, decision, complete } => self.decide_gate(id, decision, complete.as_ref())?,
+            Event::GateOpened { gate } => session::open_gate(self, gate),
+            Event::GateDecided { id, decision, complete } => session::decide_gate(self, id, decision, complete.as_ref())?,
             Event::GateClosed { id, .. } => drop(self.restorable.gates.remove(id)),
-            Event::CheckpointIntended { name } => self.intend_checkpoint(name)?,
-            Event::CheckpointCreated { checkpoint } => self.create_checkpoint(checkpoint, at)?,
+            Event::CheckpointIntended { name } => operations::intend_checkpoint(self, name)?,
+            Event::CheckpointCreated { checkpoint } => operations::create_checkpoint(self, checkpoint, at)?,
             Event::CheckpointAbandoned { .. } => self.record.checkpoint_intent = None,
-            Event::Purged(purge) => {
-                self.purge(&purge.made_anew, &purge.gone, &purge.forgotten)?;
-                self.after_purge(&purge.masked, purge.left.as_ref(), at);
-            }
-            Event::CheckpointsDeleted { names } => self.delete_checkpoints(names)?,
-            Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,
-            Event::OperationReversed { .. } => self.reverse_operation()?,
+            Event::Purged(purge) => operations::purge(self, purge, at)?,
+            Event::CheckpointsDeleted { names } => operations::delete_checkpoints(self, names)?,
+            Event::OperationBegan { operation } => operations::begin_operation(self, &envelope.txn, operation)?,
+            Event::OperationReversed { .. } => operations::reverse_operation(self)?,
             Event::OperationEnded { end, edits, changes, mode, moved: _ } => {
                 let settled = OperationSettlement { edits: edits.clone(), changes: changes.clone(), mode: *mode };
-                self.end_operation(*end, settled, at)?
+                operations::end_operation(self, *end, settled, at)?
             }
             Event::StateAdopted { state, .. } => self.adopt(state),
             Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
-            Event::WorkspaceCaptured { task, capture, lines, changed_at } => {
-                self.captured(task, TaskCaptureRecord { at, capture: capture.clone(), lines: *lines, changed_at: *changed_at })?
-            }
-            Event::LearningEdited { id, text } => self.edit_learning(*id, text)?,
-            Event::LearningForgotten { id } => self.forget_learning(*id)?,
+            Event::WorkspaceCaptured { task, capture, lines, changed_at } => work::captured(
+                self,
+                task,
+                TaskCaptureRecord { at, capture: capture.clone(), lines: *lines, changed_at: *changed_at },
+            )?,
+            Event::LearningEdited { id, text } => learnings::edit_learning(self, *id, text)?,
+            Event::LearningForgotten { id } => learnings::forget_learning(self, *id)?,
             Event::ConfigBackupRestored { what } => self.record.config_restored = Some(what.clone()),
             Event::HookRan { .. } | Event::LogRepaired { .. } | Event::MergedBranchesLeave { .. } => {}
         }
@@ -134,6 +136,6 @@ impl State {
 /// What an agent said counts from when it said it; a learning from when it is known.
 fn hear(state: &mut State, envelope: &EventEnvelope, (agent, token, signal): (&AgentId, &Token, &AgentSignal)) -> Result<()> {
     state.signalled(agent, token, signal, envelope.happened_at())?;
-    state.learn(agent, signal, envelope.seq, envelope.at);
+    learnings::learn(state, agent, signal, envelope.seq, envelope.at);
     Ok(())
 }

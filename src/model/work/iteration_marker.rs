@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::adapter::ToolKind;
 use crate::agent::stream::stream_event::ModelExchange;
 use crate::agent::stream::summary::StreamSummary;
 use crate::agent::stream::tool_call::TextReplacement;
+use crate::agent::tool_kind::ToolKind;
 use crate::base::text_hash::text_hash;
 use crate::work::signals::signal::AgentSignal;
 

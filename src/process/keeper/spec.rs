@@ -13,8 +13,8 @@ use crate::os::os_string_json;
 use axiom_base::error::{Error, Result};
 use axiom_base::files;
 use axiom_model::agent::adapter;
-use axiom_model::agent::adapter::ToolKind;
 use axiom_model::agent::stream::rules::{StreamFormat, StreamRules};
+use axiom_model::agent::tool_kind::ToolKind;
 use axiom_model::base::ids::{AgentId, TaskId, Token};
 
 /// The specification's file name in the folder of the run.

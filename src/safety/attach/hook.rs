@@ -175,7 +175,7 @@ impl AttachHookCall {
     }
 
     fn act(&self) -> AgentHookAnswer {
-        let aliases = |name: &str| self.repo.alias(name);
+        let aliases = |name: &str| self.repo.settings().alias(name);
         let folder = self.folder.display().to_string();
         let act = act(&self.event, ShellSurroundings { aliases: &aliases, worktree: &self.stamp.worktree, folder: &folder });
         let is_prompt = matches!(self.event.moment, AgentHookMoment::Prompt { .. });

@@ -6,7 +6,7 @@ use axiom_base::error::Result;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_store::beside::attach::AttachFiles;
-pub use axiom_store::beside::attach::NotSavedPromptLine;
+pub use axiom_store::beside::attach::prompt_files::NotSavedPromptLine;
 
 /// How many are kept.
 const MOST: usize = 50;
@@ -14,17 +14,17 @@ const MOST: usize = 50;
 /// Notes one, with its first line where `keeps` says so.
 pub(super) fn note(files: &AttachFiles, prompt: NotSavedPromptLine, keeps: Option<&str>) -> Result<()> {
     locked(files, |files| {
-        let mut all = files.not_saved();
+        let mut all = files.prompts().not_saved();
         all.push(NotSavedPromptLine { text: keeps.map(first_line), ..prompt });
         let over = all.len().saturating_sub(MOST);
         all.drain(..over);
-        files.write_not_saved(&all)
+        files.prompts().write_not_saved(&all)
     })
 }
 
 /// Those that are known, the newest first.
 pub fn list(ctx: &Context) -> Result<Vec<NotSavedPromptLine>> {
-    let mut all = AttachFiles::of(ctx.layout()).not_saved();
+    let mut all = AttachFiles::of(ctx.layout()).prompts().not_saved();
     if all.is_empty() {
         return Ok(all);
     }
@@ -46,9 +46,9 @@ pub fn list(ctx: &Context) -> Result<Vec<NotSavedPromptLine>> {
 pub(super) fn forget(files: &AttachFiles) -> Result<usize> {
     let mut gone = 0;
     locked(files, |files| {
-        let mut all = files.not_saved();
+        let mut all = files.prompts().not_saved();
         gone = all.iter_mut().filter_map(|one| one.text.take()).count();
-        if gone > 0 { files.write_not_saved(&all) } else { Ok(()) }
+        if gone > 0 { files.prompts().write_not_saved(&all) } else { Ok(()) }
     })?;
     Ok(gone)
 }

@@ -27,7 +27,8 @@ use axiom_model::checkpoint::stamp::{prompt_name, prompt_number};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::operation::operation_record::{OperationRecord, OperationRecordState};
 use axiom_model::recovery::mask::masked;
-use axiom_store::beside::attach::{AttachFiles, PromptLine};
+use axiom_store::beside::attach::AttachFiles;
+use axiom_store::beside::attach::prompt_files::PromptLine;
 pub use way_back::{CheckpointRollbackScope, HeadSincePrompt, back};
 
 /// The longest text that is kept of a prompt, in characters.
@@ -86,7 +87,7 @@ pub(super) fn first_line(text: &str) -> String {
 
 /// Changes what is kept of prompts while nobody else does.
 pub(super) fn locked(files: &AttachFiles, change: impl FnOnce(&AttachFiles) -> Result<()>) -> Result<()> {
-    let LockAttempt::Taken(_lock) = FileLock::take(&files.prompts_lock(), Duration::from_secs(2))? else {
+    let LockAttempt::Taken(_lock) = FileLock::take(&files.prompts().lock(), Duration::from_secs(2))? else {
         return Err(Error::new(Code::Busy, "the list of prompts is being changed"));
     };
     change(files)
@@ -94,9 +95,9 @@ pub(super) fn locked(files: &AttachFiles, change: impl FnOnce(&AttachFiles) -> R
 
 fn change(files: &AttachFiles, change: impl FnOnce(&mut Vec<PromptLine>)) -> Result<()> {
     locked(files, |files| {
-        let mut all = files.prompts()?;
+        let mut all = files.prompts().lines()?;
         change(&mut all);
-        files.write_prompts(&all)
+        files.prompts().write_lines(&all)
     })
 }
 
@@ -123,7 +124,7 @@ pub fn list(ctx: &mut Context, most: usize) -> Result<Vec<Prompt>> {
     ctx.store.refresh()?;
     let ctx = &*ctx;
     let all = ctx.state().record.checkpoints.by_age()?;
-    let texts = AttachFiles::of(ctx.layout()).prompts()?;
+    let texts = AttachFiles::of(ctx.layout()).prompts().lines()?;
     let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
     let places = all.iter().enumerate().rev().filter(|(_, record)| record.trigger == CheckpointTrigger::Prompt);
     let shown: Vec<_> = places.take(most).collect();
@@ -193,7 +194,7 @@ pub struct PromptHeader {
 
 /// The prompts among the newest checkpoints, newest first.
 pub fn newest(ctx: &Context, among: usize) -> Result<Vec<PromptHeader>> {
-    let mut texts = AttachFiles::of(ctx.layout()).prompts()?;
+    let mut texts = AttachFiles::of(ctx.layout()).prompts().lines()?;
     let of = |record: &CheckpointRecord| {
         let number = prompt_number(record.name.as_str()).filter(|_| record.trigger == CheckpointTrigger::Prompt)?;
         let place = texts.iter().position(|one| one.number == number);
@@ -272,7 +273,7 @@ pub fn one(ctx: &Context, number: u32) -> Result<Prompt> {
     let (record, _) = find(ctx, number)?;
     let all = ctx.state().record.checkpoints.by_age()?;
     let place = all.iter().position(|one| one.name == record.name).ok_or_else(|| unknown(number))?;
-    let texts = AttachFiles::of(ctx.layout()).prompts()?;
+    let texts = AttachFiles::of(ctx.layout()).prompts().lines()?;
     let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
     let backs = rollbacks(ctx, record.created_at)?;
     prompt(ctx, &record, (&all[..=place], &all[place + 1..]), (&texts, &backs)).ok_or_else(|| unknown(number))
@@ -357,7 +358,7 @@ pub fn forget_expired(ctx: &Context) -> Result<()> {
     let files = AttachFiles::of(ctx.layout());
     let all = ctx.state().record.checkpoints.all()?;
     let there: BTreeSet<u32> = all.iter().filter_map(|record| prompt_number(record.name.as_str())).collect();
-    if files.prompts()?.iter().all(|one| there.contains(&one.number)) {
+    if files.prompts().lines()?.iter().all(|one| there.contains(&one.number)) {
         return Ok(());
     }
     change(&files, |all| all.retain(|one| there.contains(&one.number)))

@@ -11,7 +11,8 @@ use axiom_git::Repository;
 use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::attach::payload::{AgentHookEvent, AgentHookMoment};
 use axiom_model::checkpoint::stamp::session_key;
-use axiom_store::beside::attach::{AttachFiles, NotSavedPromptLine};
+use axiom_store::beside::attach::AttachFiles;
+use axiom_store::beside::attach::prompt_files::NotSavedPromptLine;
 use axiom_store::layout::StoreLayout;
 
 /// The largest pointer to a git directory that is read.

@@ -14,7 +14,7 @@ const MOST_PID: u64 = 64;
 
 /// Takes it for this process.
 pub fn take(layout: &StoreLayout, patience: Duration) -> Result<LockAttempt> {
-    let place = layout.supervisor_lock();
+    let place = layout.locks().supervisor();
     let attempt = FileLock::take(&place, patience)?;
     if let LockAttempt::Taken(lock) = &attempt
         && let Err(error) = lock.describe(std::process::id().to_string().as_bytes(), &place)
@@ -26,12 +26,12 @@ pub fn take(layout: &StoreLayout, patience: Duration) -> Result<LockAttempt> {
 
 /// Whether a process holds it, in a repository that nobody has opened.
 pub fn is_held(repo: &Repository) -> Result<bool> {
-    files::is_locked(&StoreLayout::new(repo.common_dir()).supervisor_lock())
+    files::is_locked(&StoreLayout::new(repo.common_dir()).locks().supervisor())
 }
 
 /// Whether the process that holds it is that of this session; nobody else is known where the lock does not say.
 pub fn is_of(layout: &StoreLayout, session: Option<&Session>) -> Result<bool> {
-    let place = layout.supervisor_lock();
+    let place = layout.locks().supervisor();
     if !files::is_locked(&place)? {
         return Ok(false);
     }

@@ -83,7 +83,7 @@ fn end_programs(ctx: &Context, request: &SupervisorRequest) {
     };
     for agent in concerned {
         let Some(token) = agent.token() else { continue };
-        if let Ok(KeeperState::Alive(record)) = keeper_state(&ctx.layout().run_dir(&agent.id, token))
+        if let Ok(KeeperState::Alive(record)) = keeper_state(&ctx.layout().agents().run(&agent.id, token))
             && let Err(error) = control::stop(&record)
         {
             tracing::info!(agent = %agent.id, %error, "the supervisor asks its keeper to end its program");

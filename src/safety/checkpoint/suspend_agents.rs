@@ -22,7 +22,7 @@ impl SuspendedAgents {
         let mut held = Vec::new();
         for agent in ctx.state().busy_agents() {
             let Some(token) = agent.token() else { continue };
-            match keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
+            match keeper_state(&ctx.layout().agents().run(&agent.id, token)) {
                 Ok(KeeperState::Alive(record)) => match control::hold(&record, LIMIT) {
                     Ok(guard) => held.push(guard),
                     Err(error) => tracing::warn!(agent = %agent.id, %error, "an agent could not be held still"),

@@ -130,7 +130,7 @@ pub fn project_file(repo: &Repository) -> Result<PathBuf> {
 
 /// The values of `git config` below `axiom.`, also those of the caller's `git -c`.
 fn from_git(repo: &Repository) -> Result<Vec<GitConfigValue>> {
-    if repo.config_lacks_section("axiom") {
+    if repo.settings().config_lacks_section("axiom") {
         return Ok(Vec::new());
     }
     let output = repo.git().args(["config", "--null", "--show-origin", "--get-regexp", r"^axiom\."]).run()?;

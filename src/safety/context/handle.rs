@@ -299,7 +299,7 @@ impl Context {
         placement::write_down(self.layout(), &self.repo)?;
         let in_hook = below_an_operation();
         let patience = if in_hook { Duration::ZERO } else { patience };
-        let lock = match FileLock::take(&self.layout().change_lock(), patience)? {
+        let lock = match FileLock::take(&self.layout().locks().change(), patience)? {
             LockAttempt::Taken(lock) => lock,
             LockAttempt::Held if in_hook => {
                 return Err(Error::new(Code::Busy, "called from a git hook during an operation of git axiom")
@@ -330,7 +330,7 @@ impl Context {
 
     /// Whether a supervisor runs in this repository: its lock decides, so the answer is certain.
     pub fn supervisor_alive(&self) -> Result<bool> {
-        files::is_locked(&self.layout().supervisor_lock())
+        files::is_locked(&self.layout().locks().supervisor())
     }
 
     /// The open operation, and whether a process is carrying it out now: the change lock decides, so the answer is
@@ -340,7 +340,7 @@ impl Context {
         if self.holds_change_lock {
             return Ok(Some((open, OpenOperationProgress::Interrupted)));
         }
-        if files::is_locked(&self.layout().change_lock())? {
+        if files::is_locked(&self.layout().locks().change())? {
             return Ok(Some((open, OpenOperationProgress::UnderWay)));
         }
         // The operation may have ended between reading the state and testing the lock.

@@ -200,8 +200,8 @@ fn original_by_workspaces(ctx: &Context) -> Result<Option<RepositoryRelocation>>
 fn locked(ctx: &mut Context) -> Result<Vec<String>> {
     let common = ctx.repo.common_dir();
     let inode = std::fs::metadata(common).map_err(|e| Error::io("access", common, e))?.ino();
-    files::create_dir_all(&ctx.layout().locks_dir())?;
-    let LockAttempt::Taken(_lock) = FileLock::take(&ctx.layout().placing_lock(inode), PATIENCE)? else {
+    files::create_dir_all(&ctx.layout().locks().folder())?;
+    let LockAttempt::Taken(_lock) = FileLock::take(&ctx.layout().locks().placing(inode), PATIENCE)? else {
         return Err(Error::new(Code::Busy, "another process is recording the new location of this repository")
             .hint("wait for it to end, then run the command again"));
     };

@@ -119,7 +119,7 @@ pub fn left(ctx: &Context) -> Result<Vec<LeftoverScratch>> {
     let mut left = Vec::new();
     for task in noted(ctx)? {
         let path = place(ctx, &task)?;
-        if !files::is_locked(&ctx.layout().verify_lock(&task))? && files::metadata(&path)?.is_some() {
+        if !files::is_locked(&ctx.layout().locks().verify(&task))? && files::metadata(&path)?.is_some() {
             left.push(LeftoverScratch { path, of: ScratchPurpose::of_note(&note(ctx, &task)) });
         }
     }
@@ -128,7 +128,7 @@ pub fn left(ctx: &Context) -> Result<Vec<LeftoverScratch>> {
 
 /// Takes the lock under which a task's scratch worktree is used.
 pub fn claim(ctx: &Context, task: &TaskId, of: ScratchPurpose) -> Result<FileLock> {
-    match FileLock::take(&ctx.layout().verify_lock(task), PATIENCE)? {
+    match FileLock::take(&ctx.layout().locks().verify(task), PATIENCE)? {
         LockAttempt::Taken(lock) => Ok(lock),
         LockAttempt::Held => Err(Error::new(Code::Busy, of.goes_on(task)).hint(match of {
             ScratchPurpose::Verification => "git axiom status    shows when it is merged",
@@ -190,7 +190,7 @@ fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
 pub fn clear_left(ctx: &Context) -> Result<Vec<LeftoverScratch>> {
     let mut cleared = Vec::new();
     for task in noted(ctx)? {
-        let LockAttempt::Taken(_lock) = FileLock::try_take(&ctx.layout().verify_lock(&task))? else { continue };
+        let LockAttempt::Taken(_lock) = FileLock::try_take(&ctx.layout().locks().verify(&task))? else { continue };
         let path = place(ctx, &task)?;
         let was_there = files::metadata(&path)?.is_some();
         let of = ScratchPurpose::of_note(&note(ctx, &task));

@@ -40,13 +40,13 @@ pub(crate) fn are_in_each_copy(ctx: &Context) -> bool {
 /// # Errors
 /// `BARE_REPOSITORY`; `GIT_LOCKED`, `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
 pub fn beside(ctx: &Context) -> Result<String> {
-    if let Some(set) = ctx.repo.own_values(ROOT_KEY)?.pop() {
+    if let Some(set) = ctx.repo.settings().own_values(ROOT_KEY)?.pop() {
         return Ok(set);
     }
     let main = ctx.repo.worktrees().main_worktree()?;
     let name = main.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let root = format!("../{name}-worktrees");
-    ctx.repo.change_own_setting(ROOT_KEY, std::slice::from_ref(&root))?;
+    ctx.repo.settings().change_own_setting(ROOT_KEY, std::slice::from_ref(&root))?;
     Ok(root)
 }
 

@@ -115,7 +115,7 @@ impl WorkspaceToMake {
 pub fn prepare(ctx: &mut Context, task: &TaskId, workspace: &Workspace) -> Result<(Option<WorkspaceToMake>, Option<String>)> {
     let path = PathBuf::from(&workspace.path);
     let trash = trash::fresh(ctx, "half-made")?;
-    let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().workspace_lock(task), HELD)? else {
+    let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().locks().workspace(task), HELD)? else {
         return Err(Error::new(Code::GitLocked, format!("the workspace '{}' is in use", workspace.path))
             .why("git still makes it, with the project's hooks and filters, or its last program is just ending"));
     };
@@ -153,7 +153,7 @@ pub fn settled(ctx: &mut Context, made: &WorkspaceToMake, added: AddWorkspaceOut
 
 /// Whether git makes the workspace of a task now, perhaps that of a session that has crashed since.
 pub fn is_being_made(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Result<bool> {
-    if !files::is_locked(&ctx.layout().workspace_lock(task))? {
+    if !files::is_locked(&ctx.layout().locks().workspace(task))? {
         return Ok(false);
     }
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?;

@@ -64,7 +64,7 @@ pub(super) fn expectations(ctx: &Context, operation: &JournaledOperation) -> Res
     ctx.repo.refs().try_refs(&refs.chain(advances).collect::<Vec<_>>())?;
     heads_may_move(ctx, operation)?;
     if !operation.branch_configs.is_empty() {
-        ctx.repo.config_is_free()?;
+        ctx.repo.settings().config_is_free()?;
     }
     for change in &operation.workspaces {
         let taken = Path::new(&change.workspace.path).symlink_metadata().is_ok();

@@ -118,7 +118,7 @@ pub(super) fn carry_out(
     done.or_named(attempt, "branches", outcome)?;
     if !operation.branch_configs.is_empty() {
         env::fault_point("journal.before-config");
-        let outcome = ctx.repo.change_branch_configs(&operation.branch_configs);
+        let outcome = ctx.repo.settings().change_branch_configs(&operation.branch_configs);
         done.or_named(attempt, "the configuration of branches", outcome)?;
     }
     for StashChange { entry, way } in &operation.stash {

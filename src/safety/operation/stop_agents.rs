@@ -50,7 +50,7 @@ pub fn at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
     for agent in ctx.state().busy_agents() {
         let Some(work) = &agent.work else { continue };
         let lives = match agent.token() {
-            Some(token) => match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
+            Some(token) => match keeper_state(&ctx.layout().agents().run(&agent.id, token))? {
                 KeeperState::Alive(_) | KeeperState::Starting => true,
                 KeeperState::Dead(record) => leftovers::is_any_left(&record)?,
                 KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Unproved(_) => false,
@@ -146,7 +146,7 @@ pub(crate) fn nobody_works(ctx: &mut Context) -> Result<PausedForOperation> {
 /// Whether the lock of a workspace is held: git makes it, or a program is just ending there.
 fn is_one_being_made(ctx: &Context) -> Result<bool> {
     for task in ctx.state().restorable.workspaces.keys() {
-        let lock = ctx.layout().workspace_lock(task);
+        let lock = ctx.layout().locks().workspace(task);
         // A keeper that has just reported lets go of it in a moment.
         if files::is_locked(&lock)? && matches!(FileLock::take(&lock, ENDING)?, LockAttempt::Held) {
             return Ok(true);
@@ -164,7 +164,7 @@ fn living(ctx: &Context) -> Result<(Vec<KeeperRecord>, bool)> {
     let (mut living, mut starting) = (Vec::new(), false);
     for agent in ctx.state().busy_agents() {
         let Some(token) = agent.token() else { continue };
-        match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
+        match keeper_state(&ctx.layout().agents().run(&agent.id, token))? {
             KeeperState::Alive(record) => living.push(record),
             KeeperState::Starting => starting = true,
             KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_) => {}
@@ -178,7 +178,7 @@ pub fn orphaned(ctx: &Context) -> Result<Vec<KeeperRecord>> {
     let mut orphaned = Vec::new();
     for agent in ctx.state().busy_agents() {
         let Some(token) = agent.token() else { continue };
-        if let KeeperState::Dead(record) = keeper_state(&ctx.layout().run_dir(&agent.id, token))?
+        if let KeeperState::Dead(record) = keeper_state(&ctx.layout().agents().run(&agent.id, token))?
             && leftovers::is_any_left(&record)?
         {
             orphaned.push(record);
@@ -199,7 +199,7 @@ fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) ->
                 .hint("git axiom kill --all    ends them, then run the command again"));
         }
         let tokens = ctx.state().busy_agents().filter_map(|agent| Some((&agent.id, agent.token()?)));
-        let runs = tokens.map(|(agent, token)| ctx.layout().run_dir(agent, token)).collect();
+        let runs = tokens.map(|(agent, token)| ctx.layout().agents().run(agent, token)).collect();
         waiting.for_the_log_or(ctx, runs);
     }
 }

@@ -161,7 +161,7 @@ pub(super) fn add_branch_configs(
     if !operation.refs.iter().any(|change| is_branch(&change.name) && change.value.old.is_none()) {
         return Ok(());
     }
-    let Some(now) = ctx.repo.branch_configs()? else { return Ok(()) };
+    let Some(now) = ctx.repo.settings().branch_configs()? else { return Ok(()) };
     let ReturningBranchConfig { back, left } =
         coming(&operation.refs, &ctx.repo.checkpoints().branch_configs_of_checkpoint(capture)?, &now);
     preview.changes.branch_configs.extend(back.iter().cloned());

@@ -3,6 +3,7 @@
 
 pub mod cut_off;
 pub mod personas;
+pub mod program_told;
 mod run;
 pub mod untouched;
 

@@ -35,7 +35,7 @@ impl<'r> ConfigDraft<'r> {
             }
             None => {
                 let repo = layer_files::owned(repo)?;
-                (repo.own_config_file(), Some(repo.own_config()?), "")
+                (repo.settings().own_config_file(), Some(repo.settings().own_config()?), "")
             }
         };
         let copy = env::temp_dir().join(format!("axiom-config-{}{end}", env::fresh_id()));
@@ -105,7 +105,10 @@ impl<'r> ConfigDraft<'r> {
     fn replace(&self, text: &[u8]) -> Result<()> {
         match layer_files::file_of(self.repo, self.layer)? {
             Some(place) => LayerFile::open(&place)?.replace(self.before.as_deref(), text),
-            None => match layer_files::owned(self.repo)?.replace_own_config(self.before.as_deref().unwrap_or_default(), text)? {
+            None => match layer_files::owned(self.repo)?
+                .settings()
+                .replace_own_config(self.before.as_deref().unwrap_or_default(), text)?
+            {
                 true => Ok(()),
                 false => {
                     Err(Error::new(Code::ChangedMeanwhile, format!("'{}' was changed by somebody else", self.file.display())))
@@ -130,15 +133,15 @@ impl<'r> ConfigDraft<'r> {
             }
             WritableLayer::Local => {
                 let repo = layer_files::owned(self.repo)?;
-                let entries = repo.settings_in(text)?;
-                let format = |text: &[u8]| repo.format_in(text);
+                let entries = repo.settings().settings_in(text)?;
+                let format = |text: &[u8]| repo.settings().format_in(text);
                 if format(text)? != format(self.before.as_deref().unwrap_or_default())? {
                     let what = format!("'{}' would say something else of the repository's format", self.file.display());
                     return Err(Error::new(Code::ConfigInvalid, what)
                         .why("core.repositoryFormatVersion, core.bare, core.worktree and extensions.* are not edited here")
                         .hint("put them back as they were"));
                 }
-                let before = repo.settings_in(self.before.as_deref().unwrap_or_default()).unwrap_or_default();
+                let before = repo.settings().settings_in(self.before.as_deref().unwrap_or_default()).unwrap_or_default();
                 let git = as_entries(&entries, &self.file.display().to_string());
                 (ConfigLayers { git, ..ConfigLayers::default() }, LayerContent::Git(before), LayerContent::Git(entries))
             }

@@ -33,7 +33,7 @@ pub fn written(ctx: &Context) -> Result<Vec<String>> {
 
 /// Whether our refs are hidden, whoever wrote that.
 pub fn are_hidden(repo: &Repository) -> Result<bool> {
-    let here = repo.own_values(KEY)?;
+    let here = repo.settings().own_values(KEY)?;
     Ok(values().iter().all(|value| here.contains(value)))
 }
 
@@ -43,7 +43,7 @@ pub fn are_hidden(repo: &Repository) -> Result<bool> {
 /// # Errors
 /// `GIT_LOCKED`, `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
 pub fn hide(ctx: &Context) -> Result<Vec<String>> {
-    let here = ctx.repo.own_values(KEY)?;
+    let here = ctx.repo.settings().own_values(KEY)?;
     let missing: Vec<String> = values().into_iter().filter(|value| !here.contains(value)).collect();
     if missing.is_empty() {
         return Ok(missing);
@@ -52,7 +52,7 @@ pub fn hide(ctx: &Context) -> Result<Vec<String>> {
     ours.extend(missing.iter().filter(|value| !ours.contains(value)).cloned().collect::<Vec<_>>());
     let json = serde_json::to_vec(&ours).map_err(|e| Error::new(Code::Internal, "a list is no JSON").because(e))?;
     files::write_atomic(&place(ctx.layout()), &json)?;
-    ctx.repo.change_own_setting(KEY, &[here, missing.clone()].concat())?;
+    ctx.repo.settings().change_own_setting(KEY, &[here, missing.clone()].concat())?;
     Ok(missing)
 }
 
@@ -61,7 +61,7 @@ pub fn take_out(repo: &Repository, ours: &[String]) -> Result<()> {
     if ours.is_empty() {
         return Ok(());
     }
-    let here = repo.own_values(KEY)?;
+    let here = repo.settings().own_values(KEY)?;
     let rest: Vec<String> = here.iter().filter(|value| !ours.contains(value)).cloned().collect();
-    if rest.len() < here.len() { repo.change_own_setting(KEY, &rest).map(drop) } else { Ok(()) }
+    if rest.len() < here.len() { repo.settings().change_own_setting(KEY, &rest).map(drop) } else { Ok(()) }
 }

@@ -62,7 +62,7 @@ fn fits(repo: Option<&Repository>, layer: WritableLayer, old: &LayerContent, new
                 layers.user_file = configure::user_file().zip(text.as_deref()).and_then(read);
             }
             (WritableLayer::Local, LayerContent::Git(entries)) => {
-                let own = repo.map(|repo| repo.own_config_file().display().to_string()).unwrap_or_default();
+                let own = repo.map(|repo| repo.settings().own_config_file().display().to_string()).unwrap_or_default();
                 layers.git.retain(|entry| entry.origin != own);
                 layers.git.extend(as_entries(entries, &own));
             }

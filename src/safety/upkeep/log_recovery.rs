@@ -194,9 +194,9 @@ pub fn begin_anew_above(
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs, so the event log cannot be restarted")
             .hint("end it first: Ctrl+C where it runs, or SIGTERM to the process that 'ps' shows as 'git-axiom run'"));
     };
-    let _operation = take(layout.change_lock(), "an operation is under way")?;
-    let _state = take(layout.state_lock(), "the state is locked by another process")?;
-    let _snapshot = take(layout.snapshot_lock(), "a snapshot is being written")?;
+    let _operation = take(layout.locks().change(), "an operation is under way")?;
+    let _state = take(layout.locks().state(), "the state is locked by another process")?;
+    let _snapshot = take(layout.locks().snapshot(), "a snapshot is being written")?;
     adopt::tidy(layout, None)?;
     let (source, given) = match beginning {
         NewLogSource::Stored(source) => (source.to_string(), Err(source)),

@@ -267,7 +267,7 @@ impl TrashCleanupReport {
     fn remove_old_runs(&mut self, ctx: &Context, age: SignedDuration) -> Result<()> {
         let working: Vec<_> = ctx.state().busy_agents().filter_map(Agent::token).collect();
         let common = ctx.repo.common_dir();
-        for run in leftovers::runs(&ctx.layout().agents_dir())? {
+        for run in leftovers::runs(&ctx.layout().agents().folder())? {
             let settled = !working.iter().any(|token| run.ends_with(token.as_str()));
             if self.has_enough() {
                 break;

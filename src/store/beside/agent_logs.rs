@@ -47,7 +47,7 @@ impl AgentLogFile {
 
 /// The folder of an agent's logs, where it is there and no link: none is followed.
 fn real_folder(layout: &StoreLayout, agent: &AgentId) -> Result<Option<PathBuf>> {
-    let folder = layout.agent_logs(agent);
+    let folder = layout.agents().logs(agent);
     Ok(files::metadata(&folder)?.is_some_and(|found| found.is_dir()).then_some(folder))
 }
 
@@ -78,13 +78,15 @@ pub fn put_aside(path: &Path) -> Option<(PathBuf, u32)> {
 pub fn next(layout: &StoreLayout, agent: &AgentId, task: &TaskId) -> Result<PathBuf> {
     let last = all(layout, agent)?.into_iter().filter(|log| log.task == *task).filter_map(|log| log.number).max();
     let number = last.map_or(1, |last| last.saturating_add(1));
-    Ok(layout.agent_logs(agent).join(format!("{task}.{number}.jsonl")))
+    Ok(layout.agents().logs(agent).join(format!("{task}.{number}.jsonl")))
 }
 
 /// The agents that have a folder, whether they are known or not.
 pub fn agents(layout: &StoreLayout) -> Result<Vec<AgentId>> {
-    let mut found: Vec<AgentId> =
-        files::list(&layout.agents_dir())?.iter().filter_map(|entry| AgentId::new(entry.file_name().to_str()?).ok()).collect();
+    let mut found: Vec<AgentId> = files::list(&layout.agents().folder())?
+        .iter()
+        .filter_map(|entry| AgentId::new(entry.file_name().to_str()?).ok())
+        .collect();
     found.sort();
     Ok(found)
 }
@@ -105,8 +107,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let layout = StoreLayout::new(dir.path());
         let (agent, task) = (AgentId::new("ed-001").unwrap(), TaskId::new("t").unwrap());
-        assert_eq!(next(&layout, &agent, &task).unwrap(), layout.agent_logs(&agent).join("t.1.jsonl"));
-        std::fs::create_dir_all(layout.agent_logs(&agent)).unwrap();
+        assert_eq!(next(&layout, &agent, &task).unwrap(), layout.agents().logs(&agent).join("t.1.jsonl"));
+        std::fs::create_dir_all(layout.agents().logs(&agent)).unwrap();
         for name in [
             "t.jsonl",
             "t.10.jsonl.gz",
@@ -119,17 +121,17 @@ mod tests {
             ".tmp-1",
             "t.1.2.jsonl",
         ] {
-            std::fs::write(layout.agent_logs(&agent).join(name), "x").unwrap();
+            std::fs::write(layout.agents().logs(&agent).join(name), "x").unwrap();
         }
         let names = |found: Vec<AgentLogFile>| -> Vec<String> {
             found.iter().map(|log| log.path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names(of_task(&layout, &agent, &task).unwrap()), ["t.2.jsonl.gz", "t.9.jsonl", "t.10.jsonl.gz", "t.jsonl"]);
         assert_eq!(names(all(&layout, &agent).unwrap()).len(), 6);
-        assert_eq!(next(&layout, &agent, &task).unwrap(), layout.agent_logs(&agent).join("t.11.jsonl"));
-        let aside = |name| put_aside(&layout.agent_logs(&agent).join(name));
+        assert_eq!(next(&layout, &agent, &task).unwrap(), layout.agents().logs(&agent).join("t.11.jsonl"));
+        let aside = |name| put_aside(&layout.agents().logs(&agent).join(name));
         for name in ["t.10.jsonl", "t.10.jsonl.gz"] {
-            assert_eq!(aside(name), Some((layout.agent_logs(&agent).join("t.jsonl"), 10)));
+            assert_eq!(aside(name), Some((layout.agents().logs(&agent).join("t.jsonl"), 10)));
         }
         assert_eq!([aside("t.jsonl"), aside("t.x.jsonl"), aside("t")], [None, None, None]);
         assert_eq!(agents(&layout).unwrap(), [agent]);

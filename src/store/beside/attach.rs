@@ -1,17 +1,18 @@
 //! What is kept of attached sessions beside the log: files of this machine alone, mode 0600, below `axiom/attach`. None of them is needed
 //! after a crash but the first lines of prompts, which are nowhere else.
 
+pub mod prompt_files;
+pub mod watch_files;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use crate::layout::StoreLayout;
 use axiom_base::error::Result;
 use axiom_base::{env, files};
-use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::base::text_hash::text_hash;
+use prompt_files::PromptFiles;
+use watch_files::WatchFiles;
 
 /// The largest file of ours that is read.
 const LIMIT: u64 = 4 * 1024 * 1024;
@@ -23,35 +24,6 @@ const OLD: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const UNSAVED: &str = "unsaved";
 /// How a line that is being written begins.
 const HALF: &str = ".half-";
-
-/// The first line of a prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PromptLine {
-    /// Its number.
-    pub number: u32,
-    /// The line, masked.
-    pub text: String,
-}
-
-/// A prompt before which nothing could be saved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NotSavedPromptLine {
-    /// When it was sent.
-    pub at: Timestamp,
-    /// Until when its checkpoint was waited for.
-    pub until: Timestamp,
-    /// The program.
-    pub program: AttachedProgram,
-    /// Its session.
-    pub session: String,
-    /// The worktree of the session.
-    pub worktree: String,
-    /// Its first line, masked; `None` where it is not kept.
-    pub text: Option<String>,
-    /// Why.
-    pub why: String,
-}
 
 /// The files of attached sessions of one repository.
 #[derive(Debug, Clone)]
@@ -67,6 +39,16 @@ impl AttachFiles {
 
     fn below(&self, name: &str) -> PathBuf {
         self.root.join(name)
+    }
+
+    /// What is kept of prompts.
+    pub fn prompts(&self) -> PromptFiles<'_> {
+        PromptFiles { files: self }
+    }
+
+    /// The watches of worktrees.
+    pub fn watches(&self) -> WatchFiles<'_> {
+        WatchFiles { files: self }
     }
 
     /// Makes the folders; safe to repeat.
@@ -197,42 +179,6 @@ impl AttachFiles {
         }
     }
 
-    /// Held by the watch of a worktree while it works.
-    pub fn watcher_lock(&self, worktree: &str) -> PathBuf {
-        self.below("watches").join(format!("{}.lock", key_of(worktree)))
-    }
-
-    /// The locks of all watches.
-    pub fn watcher_locks(&self) -> Vec<PathBuf> {
-        let is_lock = |path: &PathBuf| path.extension().is_some_and(|end| end == "lock");
-        names_in(&self.below("watches")).into_iter().filter(is_lock).collect()
-    }
-
-    /// The file of the watch of a worktree.
-    pub fn watcher(&self, worktree: &str) -> PathBuf {
-        self.below("watches").join(format!("{}.json", key_of(worktree)))
-    }
-
-    /// What is known of each watch.
-    pub fn watchers(&self) -> Vec<Vec<u8>> {
-        self.json_in("watches")
-    }
-
-    /// Replaces what is known of the watch of a worktree.
-    pub fn write_watcher(&self, worktree: &str, json: &[u8]) -> Result<()> {
-        self.put(&self.below("watches"), &format!("{}.json", key_of(worktree)), json)
-    }
-
-    /// Forgets the watch of a worktree, which then ends; returns whether there was one.
-    pub fn forget_watcher(&self, worktree: &str) -> Result<bool> {
-        let file = self.watcher(worktree);
-        let was_there = files::metadata(&file)?.is_some();
-        if was_there {
-            files::remove_file(&file)?;
-        }
-        Ok(was_there)
-    }
-
     /// The lines that wait for the joiner, oldest first, with their files.
     pub fn lines(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let read = |path: PathBuf| Some((path.clone(), files::read_optional(&path, LIMIT).ok().flatten()?));
@@ -248,30 +194,6 @@ impl AttachFiles {
         outcome
     }
 
-    /// The first lines of prompts that are kept.
-    pub fn prompts(&self) -> Result<Vec<PromptLine>> {
-        let bytes = files::read_optional(&self.below("prompts.json"), LIMIT)?.unwrap_or_default();
-        Ok(serde_json::from_slice(&bytes).unwrap_or_default())
-    }
-
-    /// Replaces the first lines of prompts; what was left out is gone. One process at a time: the caller holds a lock.
-    pub fn write_prompts(&self, prompts: &[PromptLine]) -> Result<()> {
-        let json = serde_json::to_vec(prompts).unwrap_or_default();
-        files::write_atomic(&self.below("prompts.json"), &json)
-    }
-
-    /// The prompts before which nothing could be saved, the newest last.
-    pub fn not_saved(&self) -> Vec<NotSavedPromptLine> {
-        let bytes = files::read_optional(&self.below("not-saved.json"), LIMIT).ok().flatten().unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
-    }
-
-    /// Replaces them. The caller holds the lock of prompts.
-    pub fn write_not_saved(&self, prompts: &[NotSavedPromptLine]) -> Result<()> {
-        let json = serde_json::to_vec(prompts).unwrap_or_default();
-        files::write_atomic(&self.below("not-saved.json"), &json)
-    }
-
     /// How many events the log had when the checkpoints of sessions were packed; 0 where they never were.
     pub fn packed(&self) -> u64 {
         let bytes = files::read_optional(&self.below("packed"), LIMIT).ok().flatten().unwrap_or_default();
@@ -281,11 +203,6 @@ impl AttachFiles {
     /// Notes that they are packed.
     pub fn note_packed(&self, seq: u64) -> Result<()> {
         files::write_scratch(&self.below("packed"), seq.to_string().as_bytes())
-    }
-
-    /// Held while the first lines of prompts are changed.
-    pub fn prompts_lock(&self) -> PathBuf {
-        self.below("prompts.lock")
     }
 
     fn put(&self, folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {

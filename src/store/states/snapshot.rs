@@ -162,7 +162,7 @@ pub fn save(
     older: &mut Option<OlderCheckpointsInUse>,
 ) -> Result<u64> {
     // Without the lock, a slow process could replace a newer snapshot by an older one.
-    let LockAttempt::Taken(_lock) = FileLock::take(&layout.snapshot_lock(), MOMENT)? else { return Ok(0) };
+    let LockAttempt::Taken(_lock) = FileLock::take(&layout.locks().snapshot(), MOMENT)? else { return Ok(0) };
     let written = written(layout)?;
     match &written {
         Some(newer) if newer.seq >= state.seq => return Ok(newer.seq),

@@ -200,7 +200,7 @@ pub fn open_to_choose(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Sc
 
 /// Says what needs an identity, where git knows none: before it matters.
 pub fn tell_of_missing_identity(ctx: &Context, screen: &mut Screen) -> Result<()> {
-    let missing = match ctx.repo.identity() {
+    let missing = match ctx.repo.identities().committer() {
         Err(error) if error.code() == Code::IdentityMissing => error,
         outcome => return outcome.map(drop),
     };

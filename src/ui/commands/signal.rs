@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::cli::screen::Screen;
 use axiom_agents::keeper;
 use axiom_base::error::{Exit, Result};
-use axiom_model::agent::adapter::ToolKind;
+use axiom_model::agent::tool_kind::ToolKind;
 use axiom_model::work::signals::learning_scope::LearningScope;
 use axiom_model::work::signals::signal::{AgentSignal, FileReport, ReportedFileRole, ToolReport};
 use axiom_safety::config::value_kind::ConfigValueKind;

@@ -287,7 +287,7 @@ fn answer_request(scratch: &Scratch) {
 
 fn every_key((width, height): (u16, u16)) {
     let scratch = repository();
-    let lock = StoreLayout::new(&scratch.path().join(".git")).supervisor_lock();
+    let lock = StoreLayout::new(&scratch.path().join(".git")).locks().supervisor();
     let LockAttempt::Taken(_supervisor) = FileLock::try_take(&lock).unwrap() else { panic!("it is free") };
     let mut panel = Panel::start(&scratch, (width, height));
     // The session pauses, as a supervisor would answer: from there on nothing is asked of it.

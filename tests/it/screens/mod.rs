@@ -221,7 +221,7 @@ fn fits(call: &str, screen: &str, columns: u16) {
 #[test]
 fn every_screen_of_every_verb_is_approved() {
     let scratch = repository();
-    let lock = StoreLayout::new(&scratch.path().join(".git")).supervisor_lock();
+    let lock = StoreLayout::new(&scratch.path().join(".git")).locks().supervisor();
     let LockAttempt::Taken(_supervisor) = FileLock::try_take(&lock).unwrap() else { panic!("it is free") };
     let folder = scratch.path().parent().unwrap().display().to_string();
     for columns in [80, 140] {

@@ -61,7 +61,7 @@ impl IterationCare {
         };
         let CommittedIteration { outcome, broken, kept, left } = committed;
         env::fault_point("finish.leftovers-committed");
-        let run = core.desk.ctx.layout().run_dir(agent, &token);
+        let run = core.desk.ctx.layout().agents().run(agent, &token);
         stash_after(&mut core.desk, &case.id, &run);
         let told = core.runs.watch(agent).map(|watch| watch.told.clone()).unwrap_or_default();
         let outcome = outcome_by_output(core.desk.ctx, &work, outcome, end, &told, left);

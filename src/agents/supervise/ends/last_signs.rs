@@ -21,7 +21,7 @@ impl AgentRuns {
         let watch = self.watch(agent);
         let saved_at = watch.and_then(|watch| watch.last_sign).unwrap_or_else(|| self.last_sign(ctx, agent, work));
         let workspace = ctx.state().restorable.workspaces.get(&work.task);
-        let log = ctx.layout().agent_log(agent, &work.task);
+        let log = ctx.layout().agents().log(agent, &work.task);
         let (marker, progress_at) = watch.map_or((None, None), |watch| (watch.marker.clone(), watch.progress_at));
         scan::cut_off(run, &log, workspace, LastHeard { marker, saved_at, progress_at })
     }

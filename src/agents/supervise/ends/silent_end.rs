@@ -39,7 +39,7 @@ impl AgentRuns {
             Some(text) => vec![text.chars().take(LONGEST_LINE).collect()],
             None => {
                 let since = exit.map_or(Timestamp::UNIX_EPOCH, |exit| exit.started_at);
-                last_lines(&ctx.layout().agent_log(agent, &task.id), since)
+                last_lines(&ctx.layout().agents().log(agent, &task.id), since)
             }
         };
         Ok(Some(SilentProgramEnd { exit: status, tree: ctx.repo.trees().tree_of(to)?, lines }))

@@ -39,7 +39,7 @@ impl IterationCare {
 
     /// Watches the running iteration; returns whether anything was done.
     pub(crate) fn watch(&mut self, core: &mut SessionCore<'_>, agent: &AgentId, work: &AgentWork, token: &Token) -> Result<bool> {
-        let dir = core.desk.ctx.layout().run_dir(agent, token);
+        let dir = core.desk.ctx.layout().agents().run(agent, token);
         if core.runs.watch(agent).and_then(|watch| watch.token.as_ref()) != Some(token) {
             core.runs.at(agent).watch = Some(IterationWatch { token: Some(token.clone()), ..IterationWatch::default() });
         }

@@ -79,7 +79,7 @@ impl IterationCare {
         let next = NextIteration { agent, task: &task, workspace: &workspace, iteration, token: &token };
         // Before the intent: where there is no space for it, nothing is recorded, and the next try uses the same folder.
         let PreparedIteration { spec, resumes } = prepare_keeper(core.desk.ctx, &core.setup, &core.tasks, &next)?;
-        if let Err(error) = hold_stash(core.desk.ctx, &task.id, &core.desk.ctx.layout().run_dir(agent, &token)) {
+        if let Err(error) = hold_stash(core.desk.ctx, &task.id, &core.desk.ctx.layout().agents().run(agent, &token)) {
             core.desk.warn(shared_stash::said(&error));
         }
         let program = core.setup.options.programs.of(&task);

@@ -77,7 +77,7 @@ impl AgentRuns {
         then: HaltedTaskFate,
     ) -> Result<()> {
         // First: who gets an error as the answer has not asked for anything.
-        let state = keeper_state(&desk.ctx.layout().run_dir(agent, token))?;
+        let state = keeper_state(&desk.ctx.layout().agents().run(agent, token))?;
         let before = self.halt_of(agent, token);
         let since = before.map_or_else(env::now, |before| before.since);
         let how = if before.is_some_and(|before| before.how == TaskHalt::Kill) { TaskHalt::Kill } else { halt };

@@ -7,6 +7,7 @@ use super::workplace::was_used;
 use crate::crashed_tasks::orphans::back_from;
 use crate::repair::lost_files::LostFile;
 use crate::repair::missing_workspaces::RemadeFolder;
+use crate::repair::work_places;
 use crate::repair::{lost_files, missing_workspaces};
 use crate::supervise::core::agent_runs::AgentRuns;
 use crate::supervise::core::desk::SessionDesk;
@@ -94,7 +95,7 @@ fn bring_back(desk: &mut SessionDesk<'_>, task: &TaskId, stopped: Timestamp) -> 
 
 /// Whether the folder of a task is gone and nothing of its work was saved, and whether it may begin anew then without a human.
 pub(crate) fn is_gone_for_good(ctx: &Context, task: &TaskId) -> Option<MayBeginAnew> {
-    match missing_workspaces::place(ctx, task) {
+    match work_places::place(ctx, task) {
         Ok(WorkPlace::Gone(may)) => Some(may),
         Ok(WorkPlace::There | WorkPlace::Captured(_) | WorkPlace::Committed) | Err(_) => None,
     }

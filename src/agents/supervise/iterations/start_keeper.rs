@@ -36,7 +36,7 @@ pub(crate) fn prepare_keeper(
     next: &NextIteration<'_>,
 ) -> Result<PreparedIteration> {
     let NextIteration { agent, task, token, workspace, .. } = *next;
-    let dir = ctx.layout().run_dir(agent, token);
+    let dir = ctx.layout().agents().run(agent, token);
     files::create_dir_all(&dir)?;
     let prompt_file = dir.join("prompt");
     let place = if was_used(ctx, task) { workplace(ctx, workspace)? } else { WorkspaceAtPrompt::default() };
@@ -44,7 +44,7 @@ pub(crate) fn prepare_keeper(
     let told = told_of_attempts(ctx, task, &place)?;
     let prompt = prompt_of(ctx, setup, tasks, next, &place, found.as_ref(), told.as_ref())?;
     files::write_atomic(&prompt_file, prompt.as_bytes())?;
-    let log = ctx.layout().agent_log(agent, &task.id);
+    let log = ctx.layout().agents().log(agent, &task.id);
     if let Some(folder) = log.parent() {
         files::create_dir_all(folder)?;
     }
@@ -100,7 +100,7 @@ fn keeper_spec(
         prompt_file: files.prompt_file,
         workspace: PathBuf::from(&workspace.path),
         log: files.log,
-        workspace_lock: ctx.layout().workspace_lock(&task.id),
+        workspace_lock: ctx.layout().locks().workspace(&task.id),
         state_check: SpawnIntentCheck { common_dir: ctx.repo.common_dir().to_owned(), intent_seq: None },
         grace_seconds: config.grace_seconds,
         time_limit_seconds: config.time_limit,

@@ -30,6 +30,6 @@ impl SessionSetup {
 
     /// Whether the repository is not at its path any more: it was deleted, moved, or another one is there.
     pub(crate) fn is_gone(&self, ctx: &Context) -> bool {
-        self.lock.as_ref().is_some_and(|lock| lock.is_off(&ctx.layout().supervisor_lock()))
+        self.lock.as_ref().is_some_and(|lock| lock.is_off(&ctx.layout().locks().supervisor()))
     }
 }

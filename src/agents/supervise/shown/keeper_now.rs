@@ -44,7 +44,7 @@ pub(crate) fn worked_until(ctx: &Context, agent: &Agent, seen: KeeperObservation
     if seen == KeeperObservation::Orphaned {
         return None;
     }
-    let run = ctx.layout().run_dir(&agent.id, token);
+    let run = ctx.layout().agents().run(&agent.id, token);
     match keeper_state(&run) {
         Ok(KeeperState::Ended(exit)) => Some(exit.ended_at),
         Ok(KeeperState::Starting | KeeperState::Alive(_)) => None,
@@ -69,7 +69,7 @@ impl KeeperObservation {
     /// Looks. A record that cannot be read is taken for that of a dead keeper.
     pub(crate) fn of(ctx: &Context, agent: &Agent) -> Self {
         let Some(token) = agent.token() else { return Self::NotStarted };
-        match keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
+        match keeper_state(&ctx.layout().agents().run(&agent.id, token)) {
             Ok(KeeperState::NotStarted) => Self::NotStarted,
             Ok(KeeperState::Starting | KeeperState::Alive(_)) => Self::Works,
             Ok(KeeperState::Ended(_)) => Self::Ended,

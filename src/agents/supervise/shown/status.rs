@@ -81,7 +81,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         }
         let Some(work) = &agent.work else { continue };
         // The status does not fail because of a log that cannot be read.
-        let printed = last_printed(&ctx.layout().agent_log(&agent.id, &work.task), &ctx.config, work.iteration);
+        let printed = last_printed(&ctx.layout().agents().log(&agent.id, &work.task), &ctx.config, work.iteration);
         let printed = printed.ok().flatten();
         view.last_activity = view.last_activity.max(printed.as_ref().map(|printed| printed.at));
         view.last_line = printed.and_then(|printed| printed.line);

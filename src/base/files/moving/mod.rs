@@ -3,3 +3,4 @@
 pub(in crate::files) mod move_constraints;
 pub(in crate::files) mod moves;
 pub(in crate::files) mod piecewise_move;
+pub(in crate::files) mod whole_move;

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::env;
 use crate::error::{Error, Result};
 
-use crate::files::moving::piecewise_move;
+use crate::files::moving::moves;
 
 /// Renames only if nothing exists at `to`. Returns whether it did. Neither folder is synced: a caller that moves many files
 /// syncs the folders once.
@@ -25,7 +25,7 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> Result<bool> {
     match renamed(from, to)? {
         RenameOutcome::Done => Ok(true),
         RenameOutcome::Taken => Ok(false),
-        RenameOutcome::Elsewhere => Err(piecewise_move::elsewhere(from, to)),
+        RenameOutcome::Elsewhere => Err(moves::elsewhere(from, to)),
     }
 }
 
@@ -62,28 +62,6 @@ pub(in crate::files) fn renamed(from: &Path, to: &Path) -> Result<RenameOutcome>
         Ok(false) => Ok(RenameOutcome::Taken),
         Err(e) if e.kind() == ErrorKind::CrossesDevices => Ok(RenameOutcome::Elsewhere),
         Err(e) => Err(Error::io(&format!("move '{}' to", from.display()), to, e)),
-    }
-}
-
-/// As [`rename_no_replace`], also for folders: a folder is moved as a whole, or not at all if there is a mount in it. The
-/// mount would move along, and its users would not find it. If a rename is not possible, it is moved in parts (see
-/// [`crate::files::turn_back`]), and is synced when this returns.
-pub fn move_whole(from: &Path, to: &Path) -> Result<bool> {
-    crate::files::holds_no_mount(from)?;
-    if piecewise_move::is_begun(to)? {
-        return piecewise_move::move_in_parts(from, to);
-    }
-    match renamed_whole(from, to)? {
-        RenameOutcome::Done => Ok(true),
-        RenameOutcome::Taken => Ok(false),
-        RenameOutcome::Elsewhere => piecewise_move::move_in_parts(from, to),
-    }
-}
-
-fn renamed_whole(from: &Path, to: &Path) -> Result<RenameOutcome> {
-    match env::refusal_point("files.across") {
-        Err(_) => Ok(RenameOutcome::Elsewhere),
-        Ok(()) => renamed(from, to),
     }
 }
 
@@ -163,4 +141,8 @@ pub fn hard_link(existing: &Path, name: &Path) -> Result<Option<bool>> {
         Err(e) if has_no_links(&e) => Ok(None),
         Err(e) => Err(Error::io("link", name, e)),
     }
+}
+
+pub(in crate::files) fn elsewhere(from: &Path, to: &Path) -> Error {
+    Error::io(&format!("move '{}' to", from.display()), to, std::io::Error::from(rustix::io::Errno::XDEV))
 }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
+use super::moves::elsewhere;
 use crate::files::folder_entries;
 use crate::files::folders::folder_sync;
 use crate::files::moving::moves::{RenameOutcome, renamed};
@@ -321,10 +322,6 @@ fn is_begin_of(part: &Path, all: &Path) -> Result<bool> {
         return Ok(text(part) == text(all));
     }
     Ok(left.is_file() && right.is_file() && left.len() <= right.len() && crate::files::begins_with(all, part)?)
-}
-
-pub(in crate::files) fn elsewhere(from: &Path, to: &Path) -> Error {
-    Error::io(&format!("move '{}' to", from.display()), to, std::io::Error::from(rustix::io::Errno::XDEV))
 }
 
 fn changed(path: &Path) -> Error {

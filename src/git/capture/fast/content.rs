@@ -31,7 +31,9 @@ use axiom_model::checkpoint::reading_budget::ReadingPriority;
 
 use super::live_index::LiveIndex;
 use super::tree_edit::PathEdit;
-use super::untracked::FEW;
+
+/// Fewer untracked files are read faster than what is remembered of them.
+pub(super) const FEW: usize = 100;
 
 /// The largest file that is read into memory, in bytes; git reads larger ones in pieces.
 const LARGE: u64 = 64 * 1024 * 1024;

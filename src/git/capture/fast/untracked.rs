@@ -17,14 +17,13 @@ use axiom_base::own_process::threads;
 use axiom_model::base::names::RepoPath;
 use axiom_model::checkpoint::reading_budget::ReadingPriority;
 
+use super::content::FEW;
 use super::content::{ContentDifferences, LineEndConversion, PathContent, WorktreeReader, mode_of};
 use super::tree_edit::PathEdit;
 
 /// A file and its size in bytes.
 type PathAndSize = (RepoPath, u64);
 
-/// Fewer untracked files are read faster than what is remembered of them.
-pub(super) const FEW: usize = 100;
 /// So are few with fewer bytes than this.
 const LIGHT: u64 = 8 * 1024 * 1024;
 

@@ -1,7 +1,7 @@
 //! Tests of holding refs of every kind, and of the cache for packed refs.
 
 use super::*;
-use crate::checkpoint::packed_cache::PackedRefsSource;
+use crate::checkpoint::held_ref_group::PackedRefsSource;
 use crate::objects::database::NewCommit;
 use crate::repo::repository::Repository;
 use crate::repo::scratch::{ScratchRepository, git_at};

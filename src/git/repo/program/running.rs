@@ -67,7 +67,7 @@ impl<'r> Git<'r> {
             command.env("GIT_NO_LAZY_FETCH", "1");
         }
         if self.index.is_some() {
-            for name in repository.filter_names().iter().filter(|name| !self.filters.includes(name)) {
+            for name in repository.conversions().filter_names().iter().filter(|name| !self.filters.includes(name)) {
                 for off in FILTER_OFF {
                     command.arg("-c").arg(format!("filter.{name}.{off}"));
                 }

@@ -4,7 +4,6 @@ use gix::index::entry::{Flags, Mode};
 
 use super::{Condition, ConditionSign, FastWay};
 use crate::repo::handles::Shortcuts;
-use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 use axiom_base::env;
 
@@ -64,10 +63,10 @@ impl Shortcuts<'_> {
     }
 }
 
-impl Repository {
+impl Shortcuts<'_> {
     /// Whether there is an attributes file that is not in a worktree.
     pub(super) fn has_attributes_file(&self) -> bool {
-        let files = self.conversions().attribute_files();
+        let files = self.repo.conversions().attribute_files();
         files.is_none_or(|files| files.iter().any(|file| file.symlink_metadata().is_ok()))
     }
 }

@@ -11,7 +11,7 @@ use super::read::{StreamRuleContext, StreamRuleMatch, read};
 use super::rules::{AgentOutputStream, CostCounting, StreamFormat, StreamRules, UsageCounting};
 use super::stream_event::{MAX_WORDS, ModelExchange, StreamEvent, TokenUsage, ToolCallDenial, ToolCallEnd, ToolCallStart, cut};
 use super::tool_call::about;
-use crate::agent::adapter::ToolKind;
+use crate::agent::tool_kind::ToolKind;
 use crate::base::text_hash::text_hash;
 
 /// The most tool calls that are remembered as begun, and as refused.

@@ -12,7 +12,7 @@ use super::stream_event::{
     ToolCallEnd, ToolCallStart, cut,
 };
 use super::trouble::{ModelTrouble, classify, status_in};
-use crate::agent::adapter::ToolKind;
+use crate::agent::tool_kind::ToolKind;
 use crate::base::text_hash::text_hash;
 
 /// The most elements of a list that are looked at.

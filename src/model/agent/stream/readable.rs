@@ -10,7 +10,7 @@ use super::rules::{AgentOutputStream, StreamRules};
 use super::stream_event::{AgentRunFailure, AgentRunResult, ModelWait, StreamEvent, ToolCallDenial, ToolCallEnd, ToolCallStart};
 use super::summary::StreamSummary;
 use super::tool_call::{about, differing, replaced};
-use crate::agent::adapter::ToolKind;
+use crate::agent::tool_kind::ToolKind;
 use crate::base::forms::plural;
 
 /// The most lines of a command's output that are shown.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::trouble::ModelTrouble;
-use crate::agent::adapter::ToolKind;
+use crate::agent::tool_kind::ToolKind;
 
 /// The longest input or output of a tool call that is kept, in bytes of text.
 pub const MAX_TOOL_TEXT: usize = 64 * 1024;

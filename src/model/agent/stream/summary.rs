@@ -251,7 +251,7 @@ mod tests {
         sum.add(&StreamEvent::ToolStarted(ToolCallStart {
             id: None,
             name: "t".into(),
-            kind: crate::agent::adapter::ToolKind::Other,
+            kind: crate::agent::tool_kind::ToolKind::Other,
             input: serde_json::Value::Null,
             hash: String::new(),
         }));
@@ -266,7 +266,7 @@ mod tests {
             sum.add(&StreamEvent::ToolStarted(ToolCallStart {
                 id: Some(number.to_string()),
                 name: "t".into(),
-                kind: crate::agent::adapter::ToolKind::Other,
+                kind: crate::agent::tool_kind::ToolKind::Other,
                 input: serde_json::Value::Null,
                 hash: String::new(),
             }));

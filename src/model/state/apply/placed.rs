@@ -13,22 +13,22 @@ impl State {
             placing.operation(&mut open.operation);
         }
         if placing.how == RelocationCause::Copied {
-            self.belong_to_nobody(placing);
+            belong_to_nobody(self, placing);
         }
         self.record.last_action = Some(placing.words());
         self.record.placings.push(RelocationRecord { seq, placing: placing.clone() });
     }
+}
 
-    fn belong_to_nobody(&mut self, placing: &RepositoryRelocation) {
-        self.restorable.put_to_rest();
-        self.restorable.workspaces.clear();
-        self.record.requests.clear();
-        if let Some(open) = &mut self.record.open {
-            repository_location::own_part(&mut open.operation, &placing.to);
-        }
-        if let Some(session) = self.record.session.as_mut().filter(|session| session.state.is_open()) {
-            session.state = SessionState::Ended;
-        }
+fn belong_to_nobody(state: &mut State, placing: &RepositoryRelocation) {
+    state.restorable.put_to_rest();
+    state.restorable.workspaces.clear();
+    state.record.requests.clear();
+    if let Some(open) = &mut state.record.open {
+        repository_location::own_part(&mut open.operation, &placing.to);
+    }
+    if let Some(session) = state.record.session.as_mut().filter(|session| session.state.is_open()) {
+        session.state = SessionState::Ended;
     }
 }
 
@@ -87,9 +87,9 @@ mod tests {
     }
 
     fn placed(how: RelocationCause) -> State {
-        let place = |folder: &str| RepositoryLocation { common_dir: format!("{folder}/.git"), worktree: Some(folder.into()) };
+        let at = |folder: &str| RepositoryLocation { common_dir: format!("{folder}/.git"), worktree: Some(folder.into()) };
         let mut state = busy();
-        state.place(&RepositoryRelocation { how, from: place("/a"), to: place("/b") }, 7);
+        state.place(&RepositoryRelocation { how, from: at("/a"), to: at("/b") }, 7);
         state
     }
 

@@ -4,9 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::adapter::ToolKind;
 use crate::agent::stream::stream_event::ToolCallStart;
 use crate::agent::stream::summary::StreamSummary;
+use crate::agent::tool_kind::ToolKind;
 use crate::base::names::Oid;
 use crate::work::endings::outcome::AgentProgramEnd;
 use crate::work::iteration::{IterationOutcome, IterationReport, ProgramSession, ResumedRunResult, left_by};

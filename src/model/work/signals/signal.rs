@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::adapter::ToolKind;
 use crate::agent::stream::stream_event::{ModelExchange, StreamEvent};
+use crate::agent::tool_kind::ToolKind;
 
 use super::learning_scope::LearningScope;
 use axiom_base::error::{Code, Error, Result};

@@ -208,9 +208,9 @@ fn one_line(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::adapter::ToolKind;
     use crate::agent::stream::rules::UsageCounting;
     use crate::agent::stream::stream_event::{AgentRunResult, TokenUsage};
+    use crate::agent::tool_kind::ToolKind;
 
     fn heard() -> RunSignalQueue {
         let rules = StreamRules { usage: UsageCounting::Step, ..StreamRules::default() };

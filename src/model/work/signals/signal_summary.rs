@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::agent::adapter::ToolKind;
 use crate::agent::stream::stream_event::{StreamEvent, ToolCallEnd, ToolCallStart};
 use crate::agent::stream::summary::StreamSummary;
+use crate::agent::tool_kind::ToolKind;
 use crate::work::signals::signal::AgentSignal;
 
 /// Adds a signal.

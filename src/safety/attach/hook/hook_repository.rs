@@ -44,7 +44,7 @@ pub(super) enum NoHookRepository {
 pub(super) fn repository_around(folder: &Path, source: HookCallSource) -> Result<Repository, NoHookRepository> {
     let found = Repository::discover(folder).ok();
     // The nearest one decides.
-    if found.as_ref().is_some_and(|repo| source.is_for_all() && repo.switch(SWITCH) == Some(false)) {
+    if found.as_ref().is_some_and(|repo| source.is_for_all() && repo.settings().switch(SWITCH) == Some(false)) {
         return Err(NoHookRepository::SwitchedOff);
     }
     found.and_then(|nearest| prepared_around(nearest, source)).ok_or(NoHookRepository::Nothing)

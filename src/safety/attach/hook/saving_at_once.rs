@@ -16,7 +16,7 @@ use axiom_model::attach::payload::AgentHookMoment;
 use axiom_model::attach::shell;
 use axiom_model::checkpoint::stamp::AttachedSessionStamp;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
-use axiom_store::beside::attach::NotSavedPromptLine;
+use axiom_store::beside::attach::prompt_files::NotSavedPromptLine;
 
 impl AttachHookCall {
     pub(super) fn save(&self, trigger: CheckpointTrigger) -> AgentHookAnswer {

@@ -35,7 +35,7 @@ pub(in crate::attach) struct OwnCommitTracker<'a> {
 impl OwnCommitTracker<'_> {
     /// A shell command begins.
     pub fn begins(&self, command: &str) -> ShellCall {
-        let (aliases, folder) = (|name: &str| self.repo.alias(name), self.folder.display().to_string());
+        let (aliases, folder) = (|name: &str| self.repo.settings().alias(name), self.folder.display().to_string());
         let moves = shell::head_moves(command, ShellSurroundings { aliases: &aliases, worktree: self.worktree, folder: &folder });
         let logged = self.log().metadata().map_or(0, |meta| meta.len());
         ShellCall { began: env::now(), head: self.head.clone(), logged, moves }

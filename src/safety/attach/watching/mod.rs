@@ -57,7 +57,7 @@ pub fn run(ctx: &Context, begun: impl FnOnce(&WatchRecord) -> Result<()>) -> Res
     let files = AttachFiles::of(ctx.layout());
     files.ensure()?;
     let path = worktree.path_text()?;
-    let LockAttempt::Taken(_lock) = FileLock::try_take(&files.watcher_lock(&path))? else {
+    let LockAttempt::Taken(_lock) = FileLock::try_take(&files.watches().lock(&path))? else {
         return Err(Error::new(Code::Busy, format!("'{path}' is watched already")).hint("git axiom sessions    shows it"));
     };
     let changes = FolderWatcher::new()?;
@@ -158,7 +158,7 @@ impl WorktreeWatch<'_> {
         if self.tree.is_gone() || !is_there(leads) || !is_there(&self.files.spool()) {
             return Some(WatchEndReason::WithTheWorktree);
         }
-        if !is_there(&self.files.watcher(&self.watcher.worktree)) {
+        if !is_there(&self.files.watches().file(&self.watcher.worktree)) {
             return Some(WatchEndReason::Stopped);
         }
         let rules = self.rules_changed_at();
@@ -232,7 +232,7 @@ impl WorktreeWatch<'_> {
     fn write_down(&mut self) -> Result<()> {
         (self.watcher.watched, self.watcher.scanned) = self.tree.counts();
         let json = serde_json::to_vec(&self.watcher).unwrap_or_default();
-        self.files.write_watcher(&self.watcher.worktree, &json)
+        self.files.watches().write(&self.watcher.worktree, &json)
     }
 
     /// What has not settled yet is handed over all the same; then nothing says any more that the worktree is watched.
@@ -240,7 +240,7 @@ impl WorktreeWatch<'_> {
         if self.worktree.verify().is_ok() && self.files.spool().is_dir() && self.pending.due().is_some() {
             self.save();
         }
-        if let Err(error) = self.files.forget_watcher(&self.watcher.worktree) {
+        if let Err(error) = self.files.watches().forget(&self.watcher.worktree) {
             tracing::debug!(%error, "the file of the watch stays");
         }
     }

@@ -51,9 +51,10 @@ pub struct WatchStatus {
 pub fn list(ctx: &Context) -> Vec<WatchStatus> {
     let files = AttachFiles::of(ctx.layout());
     let read = |json: Vec<u8>| serde_json::from_slice::<WatchRecord>(&json).ok();
-    let alive = |worktree: &str| files::is_locked(&files.watcher_lock(worktree)).unwrap_or(false);
+    let alive = |worktree: &str| files::is_locked(&files.watches().lock(worktree)).unwrap_or(false);
     let mut all: Vec<WatchStatus> = files
-        .watchers()
+        .watches()
+        .all()
         .into_iter()
         .filter_map(read)
         .map(|watcher| WatchStatus { alive: alive(&watcher.worktree), watcher })
@@ -71,9 +72,9 @@ pub fn of(ctx: &Context, worktree: &str) -> Option<WatchRecord> {
 pub fn stop(ctx: &Context) -> Result<(String, bool)> {
     let files = AttachFiles::of(ctx.layout());
     let worktree = ctx.repo.worktrees().current_worktree()?.path_text()?;
-    let was_there = files.forget_watcher(&worktree)?;
+    let was_there = files.watches().forget(&worktree)?;
     let begun = Instant::now();
-    while files::is_locked(&files.watcher_lock(&worktree))? {
+    while files::is_locked(&files.watches().lock(&worktree))? {
         if begun.elapsed() > PATIENCE {
             return Err(Error::new(Code::Busy, format!("the watch of '{worktree}' has not ended yet")));
         }

@@ -100,7 +100,7 @@ fn put_copy_aside(ctx: &Context, here: &Path) -> Result<Option<PathBuf>> {
 
 /// Moves the keepers' records to the trash: they name sockets, processes and temporary folders of the original.
 fn put_runs_aside(ctx: &Context) -> Result<()> {
-    for agent in files::list(&ctx.layout().agents_dir())? {
+    for agent in files::list(&ctx.layout().agents().folder())? {
         let name = agent.file_name().to_string_lossy().into_owned();
         let aside = ctx.repo.common_dir().join("axiom/trash").join(format!("copied-runs-{name}-{}", env::fresh_id()));
         move_aside(&agent.path().join("runs"), &aside)?;

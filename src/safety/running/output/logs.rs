@@ -95,7 +95,7 @@ fn of_planner(ctx: &Context, goal: &TaskId) -> Vec<PathBuf> {
 /// The folders in which output for a task appears: of the agents that worked on it, and of the one that works on it now.
 pub fn log_folders(ctx: &Context, task: &TaskId) -> Vec<PathBuf> {
     let mut logs = logs(ctx, task);
-    logs.extend(ctx.state().agent_on(task).map(|agent| ctx.layout().agent_log(&agent.id, task)));
+    logs.extend(ctx.state().agent_on(task).map(|agent| ctx.layout().agents().log(&agent.id, task)));
     let folders: BTreeSet<PathBuf> = logs.iter().filter_map(|log| log.parent()).map(Path::to_owned).collect();
     folders.into_iter().collect()
 }

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::StepSpec;
-use super::personas::{heard, used_of};
+use super::program_told::{heard, used_of};
 use crate::context::handle::Context;
 use crate::running::programs::SessionPrograms;
 use axiom_base::error::Result;

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::program_told::{heard, used_of};
 use super::{StepCommand, StepCommits, StepContext, StepExit, StepJob, StepProgram, StepSpec, cut_off};
 use crate::beside_log::step_files::StepFiles;
 use crate::context::handle::{Context, fresh_token};
@@ -23,17 +24,13 @@ use crate::running::run_end;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 use axiom_model::agent::adapter::{AdapterPromptKind, AgentAdapter};
-use axiom_model::agent::stream::summary::StreamSummary;
 use axiom_model::base::ids::{AgentId, TaskId, Token};
 use axiom_model::base::names::Oid;
 use axiom_model::prompt::validator::{OneOffRunPurpose, ValidatorBrief};
 use axiom_model::prompt::{BranchCommit, MOST_COMMITS, MOST_ITEMS, validator};
 use axiom_model::work::endings::outcome::{AgentProgramEnd, IterationBranchChange, by_output, classify};
-use axiom_model::work::signals::signal::AgentSignal;
-use axiom_model::work::signals::signal_summary;
-use axiom_model::work::usd::Usd;
-use axiom_model::work::verifying::verification::{ProgramUsage, VerifyChecker};
-use axiom_process::client::state::{keeper_state, read_signals};
+use axiom_model::work::verifying::verification::VerifyChecker;
+use axiom_process::client::state::keeper_state;
 use axiom_process::client::{leftovers, step};
 use axiom_process::keeper::records::{ExitRecord, KeeperState};
 use axiom_process::keeper::spec::{self, DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck};
@@ -137,7 +134,7 @@ fn names_of(ctx: &Context, old: &Oid, new: &Oid, most: usize) -> Result<Vec<Stri
     Ok(changes.into_iter().take(most).map(|change| change.path.to_string()).collect())
 }
 
-fn spec(
+pub(super) fn spec(
     ctx: &Context,
     (persona, program): (&str, &AgentAdapter),
     (about, folder): (StepContext<'_>, &Path),
@@ -246,38 +243,6 @@ fn judge(
     let output = validator::words(&outcome).map(str::to_owned).or_else(|| told.last_text.clone()).unwrap_or_else(lines);
     let used = used_of(&told, program, matches!(end, AgentProgramEnd::OverLimit(_)));
     Ok(StepExit { failure, output, exit: exit.code, used: Some(used) })
-}
-
-/// What the program has told so far, and the last signal that decides.
-pub fn heard(dir: &Path) -> Result<(StreamSummary, Option<AgentSignal>)> {
-    let (mut told, mut said, mut from) = (StreamSummary::default(), None, 0);
-    loop {
-        let read = read_signals(dir, from)?;
-        if read.next == from {
-            return Ok((told, said));
-        }
-        from = read.next;
-        for received in read.signals {
-            signal_summary::add(&mut told, &received.signal);
-            if let AgentSignal::Complete {} | AgentSignal::Blocked { .. } | AgentSignal::Waiting { .. } = received.signal {
-                said = Some(received.signal);
-            }
-        }
-    }
-}
-
-pub(super) fn used_of(told: &StreamSummary, program: &AgentAdapter, cut_off: bool) -> ProgramUsage {
-    ProgramUsage {
-        program: program.name.clone(),
-        tokens: told.usage.tokens(),
-        cost_usd: program.cost_of(&told.usage).and_then(Usd::of),
-        cut_off,
-    }
-}
-
-/// What the program of a run has used, as far as it has told, however the run ended.
-pub fn used_by(spec: &KeeperSpec, program: &AgentAdapter, cut_off: bool) -> Result<ProgramUsage> {
-    Ok(used_of(&heard(&spec.dir)?.0, program, cut_off))
 }
 
 /// Ends what is left of an earlier run in this folder, and removes its files.

@@ -32,8 +32,8 @@ pub fn clear_locks_of_interrupted(repo: &Repository) -> Result<()> {
 /// No other process of ours can hold these locks: this process holds the operation lock, which git children of a dead
 /// supervisor would hold too.
 pub fn clear_locks(repo: &Repository, report: &mut RepairReport) -> Result<()> {
-    for lock in repo.git_locks()? {
-        match repo.remove_dead_lock(&lock, LOCK_AGE) {
+    for lock in repo.lock_files().git_locks()? {
+        match repo.lock_files().remove_dead_lock(&lock, LOCK_AGE) {
             Ok(()) => report.done.push(format!("removed the lock '{}' that a dead process left", lock.path.display())),
             // A running `git maintenance` or `git gc` does not block other commands.
             Err(error) if error.code() == Code::GitLocked && !lock.stops_commands => {}
@@ -49,7 +49,7 @@ pub fn clear_locks(repo: &Repository, report: &mut RepairReport) -> Result<()> {
 pub fn wait_for_new_locks(repo: &Repository) -> Result<()> {
     let started = Instant::now();
     loop {
-        let locks = repo.git_locks()?;
+        let locks = repo.lock_files().git_locks()?;
         let wait = locks.iter().map(|lock| LOCK_AGE.saturating_sub(lock.age)).max().unwrap_or_default();
         // New locks that come and go belong to a running process: the wait for those is limited.
         if wait.is_zero() || started.elapsed() > LOCK_AGE * 2 {

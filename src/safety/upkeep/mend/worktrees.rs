@@ -97,7 +97,7 @@ fn content(ctx: &Context, workspace: &Workspace, report: &mut RepairReport) -> R
 
 fn put_unused_aside(ctx: &Context, task: &TaskId, workspace: &Workspace, report: &mut RepairReport) -> Result<()> {
     // The git of a session that was killed may still make it.
-    if files::is_locked(&ctx.layout().workspace_lock(task))? {
+    if files::is_locked(&ctx.layout().locks().workspace(task))? {
         return Ok(());
     }
     let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?, &ctx.repo);

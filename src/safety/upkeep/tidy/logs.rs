@@ -135,7 +135,7 @@ fn put_aside(ctx: &Context, found: &FoundAgentLog) -> Result<Option<PathBuf>> {
     if found.file.number.is_some() {
         return Ok(Some(path.to_owned()));
     }
-    let LockAttempt::Taken(lock) = FileLock::try_take(&ctx.layout().workspace_lock(task))? else { return Ok(None) };
+    let LockAttempt::Taken(lock) = FileLock::try_take(&ctx.layout().locks().workspace(task))? else { return Ok(None) };
     // A keeper may have been there since.
     let has_changed = files::metadata(path)?.is_none_or(|meta| meta.len() != found.log.bytes);
     if has_changed {

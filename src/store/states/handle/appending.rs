@@ -49,7 +49,7 @@ impl Store {
             return Err(Error::new(Code::IoFailed, "an earlier write to the event log could not be synced")
                 .hint("check the disk, then run the command again"));
         }
-        let take = || FileLock::take(&self.layout.state_lock(), PATIENCE);
+        let take = || FileLock::take(&self.layout.locks().state(), PATIENCE);
         // Nearly always the folders are there.
         let lock = match take().or_else(|_| self.layout.ensure().and_then(|()| take()))? {
             LockAttempt::Taken(lock) => lock,

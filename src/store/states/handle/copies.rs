@@ -39,7 +39,7 @@ impl Store {
 
     fn record_what_is_missing(&mut self) -> Result<()> {
         if self.tasks.is_behind(&self.layout, &self.state)?
-            && let LockAttempt::Taken(_lock) = FileLock::take(&self.layout.state_lock(), MOMENT)?
+            && let LockAttempt::Taken(_lock) = FileLock::take(&self.layout.locks().state(), MOMENT)?
         {
             self.catch_up()?;
             self.tasks.catch_up(&self.layout, &self.state, &[])?;

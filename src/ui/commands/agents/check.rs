@@ -9,7 +9,8 @@ use super::super::open_configured_for;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
-use axiom_agents::agent_list::check::{AgentCheckReport, LIMIT, check};
+use axiom_agents::agent_list::CHECK_LIMIT;
+use axiom_agents::agent_list::check::{AgentCheckReport, check};
 use axiom_agents::supervise::{InterruptCounter, longest_end};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::work::verifying::agent_check::AgentCheckFinding;
@@ -65,7 +66,7 @@ pub(super) fn run(args: &AgentsCheckArgs, global: &GlobalArgs, screen: &mut Scre
     let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
     let config = ctx.config;
     let name = args.name.as_str();
-    let most = words::count_of(LIMIT.as_secs() / 60, "minute", "minutes");
+    let most = words::count_of(CHECK_LIMIT.as_secs() / 60, "minute", "minutes");
     screen.note(&format!("'{}' works on a small task in a scratch repository, at most {most}", visible::line(name)));
     // The check ends soon and then removes what it made: it is never left at once.
     let interrupts = InterruptCounter::install(|_| {}, |_| {}, longest_end(config.agents.grace_seconds))?;

@@ -6,10 +6,8 @@ use std::ffi::OsString;
 use clap::{Args, Parser, Subcommand};
 
 use super::lazy_args::LazyArgs;
+use super::lazy_args::MAX_WIDTH;
 use crate::commands;
-
-/// The width of help on a terminal that is wider, in columns.
-pub const MAX_WIDTH: usize = 100;
 
 /// The heading of the options that every verb takes.
 const EVERY_VERB: &str = "With every verb";

@@ -8,10 +8,12 @@ use std::ops::Deref;
 use clap::builder::{Resettable, StyledStr};
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
-use super::arguments::MAX_WIDTH;
 use crate::cli::terminal_look::TerminalLook;
 use axiom_model::verbs;
 use axiom_model::verbs::short_ways;
+
+/// The width of help on a terminal that is wider, in columns.
+pub const MAX_WIDTH: usize = 100;
 
 /// A line of help that is shorter was not ended by the width.
 const SHORTEST_WRAPPED: usize = 70;

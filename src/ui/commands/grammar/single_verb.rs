@@ -5,7 +5,8 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Args, Command, CommandFactory};
 
-use super::arguments::{Cli, GlobalArgs, MAX_WIDTH};
+use super::arguments::{Cli, GlobalArgs};
+use super::lazy_args::MAX_WIDTH;
 use crate::commands::help::overview_text;
 
 /// A grammar that parses this command line as the whole one does: with the called verb alone where only options that every

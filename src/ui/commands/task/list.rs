@@ -14,8 +14,8 @@ use axiom_agents::tasks::seen_state;
 use axiom_base::env;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::forms::natural;
+use axiom_model::queries::displayed_status::DisplayedTaskStatus;
 use axiom_model::queries::groups::TaskGroupTree;
-use axiom_model::queries::view::DisplayedTaskStatus;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 
 /// Arguments of `task list`.

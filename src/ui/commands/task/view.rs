@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use axiom_model::base::ids::{AgentId, TaskId};
 use axiom_model::base::text::TextOrBlob;
+use axiom_model::queries::displayed_status::DisplayedTaskStatus;
 use axiom_model::queries::groups::TaskGroupTree;
 use axiom_model::queries::task_standing::TaskStanding;
-use axiom_model::queries::view::DisplayedTaskStatus;
 use axiom_model::work::money::budget::BudgetLimits;
 use axiom_model::work::tasks::task::{MergedTaskWork, Task, TaskKind, TaskStatus};
 

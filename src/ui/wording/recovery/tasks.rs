@@ -1,8 +1,8 @@
 //! Tasks that a crash cut off, and what becomes of them.
 
 use crate::cli::{visible, words};
+use axiom_agents::recover::earlier_tasks::EarlierRecoveredTask;
 use axiom_agents::recover::interrupted_groups::InterruptedGroup;
-use axiom_agents::recover::resume::EarlierRecoveredTask;
 use axiom_agents::recover::survey::{OrphanTask, RecoverySurvey};
 use axiom_base::env;
 use axiom_model::base::forms::times;

@@ -124,7 +124,7 @@ impl Probe {
             FastWay::FindMainWorktree => self.finds_main_worktree(),
             FastWay::ReadConfiguration => self.without_git(|repo| {
                 let says = try_git_at(&self.scratch.path(), &["config", "--type=bool", "core.ignoreCase"]).stdout;
-                assert_eq!(repo.ignores_case(), says == b"true\n");
+                assert_eq!(repo.settings().ignores_case(), says == b"true\n");
             }),
             FastWay::ReadWorktreeConfiguration => self.without_git(|repo| {
                 let settings = repo.conversions().line_end_settings(&self.scratch.main()).unwrap();

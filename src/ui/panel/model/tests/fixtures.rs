@@ -10,8 +10,8 @@ use crate::panel::snapshot::{
     AgentRowRunner, OutputRowKind, PanelSession, PanelTaskCounts, TaskRow, TimelineRowKind, WaitingRow, WaitingRowKind,
 };
 use axiom_model::base::ids::TaskId;
+use axiom_model::queries::displayed_status::DisplayedTaskStatus;
 use axiom_model::queries::project::LiveSessionStatus;
-use axiom_model::queries::view::DisplayedTaskStatus;
 use axiom_model::work::gates::gate::GateKind;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::tasks::task::{TaskKind, TaskStatus};
