@@ -192,8 +192,8 @@ fn one_in_conflict(world: &World) -> String {
 }
 
 fn workspace_of(world: &World, task: &str) -> std::path::PathBuf {
-    let all = std::fs::read_dir(world.env.repo().join(".worktrees")).unwrap().map(|entry| entry.unwrap().path());
-    all.filter(|path| path.to_str().unwrap().ends_with(&format!("-{task}"))).next().unwrap()
+    let mut all = std::fs::read_dir(world.env.repo().join(".worktrees")).unwrap().map(|entry| entry.unwrap().path());
+    all.find(|path| path.to_str().unwrap().ends_with(&format!("-{task}"))).unwrap()
 }
 
 #[test]

@@ -138,10 +138,7 @@ fn in_words<'a>(
     if let Some(persona) = &task.persona {
         row("persona", persona.clone());
     }
-    let last = state.record.tasks.get(&task.id).and_then(|record| record.last_agent.as_ref());
-    if let Some(agent) = state.agent_on(&task.id).map(|agent| &agent.id).or(last) {
-        row("agent", agent.to_string());
-    }
+    rows.extend(agent_of(state, task));
     rows.extend(verification.iter().flat_map(|step| verify_steps::rows(&task.id, step)));
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
     if let Some(merged) = &task.merged {
@@ -182,6 +179,13 @@ fn in_words<'a>(
         Some(body) => text + format!("\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")),
         None => text,
     }
+}
+
+/// Who works on it, or did last.
+fn agent_of(state: &State, task: &Task) -> Option<Vec<String>> {
+    let last = state.record.tasks.get(&task.id).and_then(|record| record.last_agent.as_ref());
+    let agent = state.agent_on(&task.id).map(|agent| &agent.id).or(last)?;
+    Some(vec!["agent:".to_owned(), agent.to_string()])
 }
 
 /// The rows, of which the first is the status.
