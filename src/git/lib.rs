@@ -81,8 +81,11 @@ pub use objects::read_back::ReadBackReport;
 pub use refs::edits::{ExpectedRefValue, RefEdit, RefValue};
 pub use refs::listing::RefListing;
 pub use repo::handles::{
-    Captures, Checkpoints, Conversions, Durability, History, Index, NoteStore, Objects, Refs, Restores, Stash, Tips, Workspaces,
-    Worktrees,
+    BareRepositories, CaptureRewrites, CapturedPermissions, Captures, CheckoutAdvances, Checkpoints, ConcurrentGc, Connectivity,
+    Conversions, Durability, ForgottenObjects, GitOperations, GitSettings, HeldLfsFiles, History, Identities, Index, IndexEdits,
+    KeptBytes, LockFiles, Merges, NoteStore, Objects, OwnRefs, PackedRefsFile, PowerLosses, QuickCaptures, RefLists, Refs,
+    RestoreReversals, Restores, ScratchFolders, Signatures, Stash, TaskCommits, Tips, Trees, UnfinishedWork, WorkspaceDamage,
+    Workspaces, WorktreeOwners, WorktreeRegistrations, Worktrees,
 };
 pub use repo::identity::CommitterIdentity;
 pub use repo::inherited_lock::InheritedLockGuard;

@@ -62,7 +62,7 @@ impl CheckoutAdvances<'_> {
         )
     }
 
-    /// Prepares the contents of the files, as [`Restores::prepare_restore`] does.
+    /// Prepares the contents of the files, as [`Restores::prepare_restore`](crate::Restores::prepare_restore) does.
     pub fn prepare_advance_files(&self, advance: &CheckoutAdvance<'_>) -> Result<PreparedFiles> {
         let changes = self.repo.history().diff_trees(advance.old, advance.new)?;
         self.repo.restore().prepare_changes(&advance.restore(ChangeAttempt::First), &self.of_files(advance.worktree, &changes)?)
