@@ -29,6 +29,7 @@ const MISTAKES: &[Mistake] = &[
     ("checkpoint create –only", "INVALID_ID", "cannot be a checkpoint name", "did you mean '--only'?"),
     ("rollback checkpoint", "USAGE", "NAME is missing", "git axiom checkpoint list    lists the checkpoints"),
     ("rollback checkpoint nope", "UNKNOWN_CHECKPOINT", "there is no checkpoint 'nope'", "see 'git axiom checkpoint list'"),
+    ("rollback --at 10:00 a.txt", "USAGE", "cannot be used with '[NAME]'", "git axiom rollback … -- FILE    files follow '--'"),
     ("rollback -2", "USAGE", "has no option '-2'", "git axiom rollback --prompt 2    goes back to before this prompt"),
     (
         "checkpoint before-lunch",

@@ -38,6 +38,15 @@ impl WithSubmodules {
         all
     }
 
+    /// The workspace of a task that is begun, with its submodules.
+    fn open_task(&self, id: &str) -> std::path::PathBuf {
+        self.scratch.open_task(id);
+        let there = self.scratch.workspace(id);
+        let update = ["submodule", "--quiet", "update", "--init", "--recursive"];
+        self.scratch.git(&[&["-C", there.to_str().unwrap()], &FILE[..], &update[..]].concat());
+        there
+    }
+
     /// Status, HEAD and files of all three; a submodule that is gone has none.
     fn view(&self) -> Vec<String> {
         let status = |folder: &str| {
@@ -298,10 +307,8 @@ fn what_an_agent_commits_in_a_submodule_is_where_the_merge_needs_it() {
 fn a_workspace_that_is_made_again_gets_its_submodules_too() {
     let all = WithSubmodules::new();
     let scratch = &all.scratch;
-    scratch.open_task("t1");
-    let there = scratch.workspace("t1");
+    let there = all.open_task("t1");
     let at = |args: &[&str]| scratch.git(&[&["-C", there.to_str().unwrap()], args].concat());
-    at(&[&FILE[..], &["submodule", "--quiet", "update", "--init", "--recursive"]].concat());
     at(&["-C", "sm", "switch", "-q", "-c", "work"]);
     std::fs::write(there.join("sm/committed"), "c\n").unwrap();
     at(&["-C", "sm", "add", "committed"]);
@@ -346,10 +353,8 @@ fn in_mains(scratch: &Scratch, args: &[&str]) {
 fn a_submodule_whose_folder_is_gone_is_taken_out_and_brought_home_to_all_the_same() {
     let all = WithSubmodules::saved();
     let scratch = &all.scratch;
-    scratch.open_task("t1");
-    let there = scratch.workspace("t1");
+    let there = all.open_task("t1");
     let at = |args: &[&str]| scratch.git(&[&["-C", there.to_str().unwrap()], args].concat());
-    at(&[&FILE[..], &["submodule", "--quiet", "update", "--init"]].concat());
     std::fs::write(there.join("sm/agent.txt"), "agent\n").unwrap();
     at(&["-C", "sm", "add", "."]);
     at(&["-C", "sm", "commit", "-q", "-m", "in sm"]);
@@ -376,11 +381,9 @@ fn what_workspaces_have_of_submodules_comes_home_whatever_the_users_fetches_are_
     }
     let tasks = ["t1", "t2"];
     let commits = tasks.map(|task| {
-        scratch.open_task(task);
+        let there = all.open_task(task);
         scratch.finish_task(task);
-        let there = scratch.workspace(task);
         let at = |args: &[&str]| scratch.git(&[&["-C", there.to_str().unwrap()], args].concat());
-        at(&[&FILE[..], &["submodule", "--quiet", "update", "--init", "--recursive"]].concat());
         FOLDERS.map(|folder| {
             at(&["-C", folder, "commit", "-q", "--allow-empty", "-m", task]);
             at(&["-C", folder, "config", "transfer.hideRefs", "refs/axiom"]);
@@ -404,11 +407,7 @@ fn what_workspaces_have_of_submodules_comes_home_whatever_the_users_fetches_are_
 fn what_comes_home_is_never_taken_for_the_main_worktrees_own() {
     let all = WithSubmodules::saved();
     let scratch = &all.scratch;
-    scratch.open_task("t1");
-    let there = scratch.workspace("t1");
-    let at = |args: &[&str]| scratch.git(&[&["-C", there.to_str().unwrap()], args].concat());
-    at(&[&FILE[..], &["submodule", "--quiet", "update", "--init"]].concat());
-    std::fs::write(there.join("sm/a.txt"), "of an agent\n").unwrap();
+    std::fs::write(all.open_task("t1").join("sm/a.txt"), "of an agent\n").unwrap();
     scratch.axiom(&["checkpoint", "create", "second"]);
     scratch.axiom(&["rollback", "task", "t1", "--yes"]);
     let own = || scratch.git(&["--git-dir=.git/modules/sm", "rev-parse", "refs/axiom/captures/_superproject/second"]);

@@ -123,6 +123,10 @@ fn one(ctx: &Context, groups: &TaskGroupTree<'_>, view: &RecoverySurvey, task: &
     let reports = heard.or_else(|| state.reports(task));
     let record = state.record.tasks.get(task);
     let is_cut_off = found.as_ref().is_some_and(|orphan| orphan.decision.is_some());
+    // What runs on without a session says more, and is seen at work.
+    let sign = last_sign_of(ctx, task);
+    let saved = found.as_ref().and_then(|orphan| orphan.saved_at).max(heard.and_then(|reports| reports.recorded_at));
+    let saved_at = if is_cut_off { saved.or(sign) } else { saved.max(sign) };
     let files = |done: bool| -> Vec<String> {
         let all = reports.map_or(&[][..], |reports| &reports.files).iter();
         all.filter(|file| file.role.is_none() && file.done == done).map(|file| file.path.clone()).collect()
@@ -142,7 +146,10 @@ fn one(ctx: &Context, groups: &TaskGroupTree<'_>, view: &RecoverySurvey, task: &
         } else {
             DisplayedTaskStatus::of(groups, case).as_str()
         },
-        progress: reports.and_then(|reports| reports.progress).filter(|_| is_cut_off).unwrap_or_else(|| groups.progress(case)),
+        progress: reports
+            .and_then(|reports| reports.progress)
+            .filter(|_| is_cut_off || heard.is_some())
+            .unwrap_or_else(|| groups.progress(case)),
         files_completed: files(true),
         files_in_progress: files(false),
         last_checkpoint: last.map(|file| CrashExportPosition {
@@ -153,7 +160,7 @@ fn one(ctx: &Context, groups: &TaskGroupTree<'_>, view: &RecoverySurvey, task: &
             confidence: file.confidence,
         }),
         started_at: reports.and_then(|reports| reports.started_at),
-        saved_at: found.as_ref().and_then(|orphan| orphan.saved_at).or(last_sign_of(ctx, task)),
+        saved_at,
         waits_for: groups.waits_for(case).cloned().collect(),
         branch: workspace.map(|workspace| workspace.branch.short().to_owned()),
         workspace: workspace.map(|workspace| workspace.path.clone()),

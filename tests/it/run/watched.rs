@@ -94,3 +94,15 @@ fn what_a_branch_has_of_a_merge_that_was_taken_back_is_not_said_to_be_its_own() 
     let text = shown();
     assert!(text.contains("With the work of t, which the target does not have: merging this brings it too\n"), "{text}");
 }
+
+#[test]
+fn a_checkpoint_counts_tasks_as_status_does() {
+    let world = World::new();
+    world.env.ok(&["task", "add", "Group", "--id", "g", "--kind", "group"]);
+    world.env.ok(&["task", "add", "Part", "--id", "t", "--parent", "g"]);
+    world.env.ok(&["checkpoint", "create", "c"]);
+    let shown = world.env.ok(&["checkpoint", "show", "c"]);
+    let tasks = shown.lines().find(|line| line.starts_with("tasks ")).unwrap();
+    assert!(tasks.ends_with(" 1 pending"), "{shown}");
+    assert!(world.env.ok(&["status"]).contains("Tasks: 1 pending"));
+}

@@ -12,10 +12,13 @@ use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{open_with_usable_config, purpose};
 use crate::wording::checkpoints::{below, grid, only_text, size_text};
 use axiom_base::error::{Exit, Result};
+use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::RefName;
 use axiom_model::base::own_names::CAPTURES;
+use axiom_model::work::tasks::task::TaskKind;
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::{CheckpointDetails, CheckpointListing, HealDepth};
+use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
 
 /// Arguments of `checkpoint show`.
@@ -72,11 +75,11 @@ pub(super) fn list(args: &CheckpointListArgs, global: &GlobalArgs, screen: &mut 
 pub(super) fn show(args: &CheckpointShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_with_usable_config(purpose(true), global, screen)?;
     let shown = checkpoint::show(&ctx, &args.name)?;
-    screen.answer(&CheckpointShowJson { checkpoint: &shown }, || people(&shown))?;
+    screen.answer(&CheckpointShowJson { checkpoint: &shown }, || people(&ctx, &shown))?;
     Ok(Exit::Done)
 }
 
-fn people(shown: &CheckpointDetails) -> StyledText {
+fn people(ctx: &Context, shown: &CheckpointDetails) -> StyledText {
     let document = &shown.document;
     let none = || "none".to_owned();
     let made = words::time(document.created_at);
@@ -93,7 +96,10 @@ fn people(shown: &CheckpointDetails) -> StyledText {
         rows.push(vec!["workspace".to_owned(), format!("{} ({branch}, {})", workspace.path, workspace.capture.short())]);
     }
     let mut counts = std::collections::BTreeMap::new();
-    for status in document.case_states.values() {
+    // As 'git axiom status' counts them: groups are none.
+    let known = &ctx.state().restorable.tasks;
+    let is_group = |id: &TaskId| known.get(id).is_some_and(|task| task.kind != TaskKind::Task);
+    for (_, status) in document.case_states.iter().filter(|(id, _)| !is_group(id)) {
         *counts.entry(status.as_str()).or_insert(0_u32) += 1;
     }
     let counts: Vec<String> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();

@@ -62,13 +62,19 @@ pub fn explained(error: &clap::Error, arguments: &[OsString]) -> Error {
         ErrorKind::UnknownArgument => unknown_argument(error, (&verb, &call), arguments),
         ErrorKind::InvalidValue => invalid_value(error),
         ErrorKind::ValueValidation => not_valid(error),
+        ErrorKind::ArgumentConflict if verb == "rollback" && first_sentence(error).contains("[NAME]") => {
+            let files = "git axiom rollback … -- FILE    files follow '--'; a NAME is that of a checkpoint";
+            Error::new(Code::Usage, first_sentence(error)).hint(files)
+        }
         _ => Error::new(Code::Usage, first_sentence(error)),
     };
     let report = match below(&verb) {
         names if names.is_empty() || error.kind() == ErrorKind::UnknownArgument => report,
         names => report.hint(format!("verbs of '{verb}' are {}", names.join(", "))),
     };
-    let is_told = |usage: &String| error.kind() != ErrorKind::InvalidSubcommand && usage != "git axiom --version";
+    // What may not be combined stands beside each other in a usage.
+    let says_nothing = matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict);
+    let is_told = |usage: &String| !says_nothing && usage != "git axiom --version";
     let report = match usage(error).filter(is_told) {
         Some(usage) => report.hint(format!("usage: {usage}")),
         None => report,
