@@ -125,10 +125,13 @@ impl Worktrees<'_> {
     /// Where the repository of a submodule may be that was in `recorded`: there, or in any place below `modules`. Git moves it there
     /// when it absorbs a git directory or removes the submodule. One that names no folder is of the worktree in whose `modules` it is.
     pub fn places_of_submodule(&self, recorded: &Path) -> impl Iterator<Item = PathBuf> {
-        let of = worktree_of_module(self.repo, recorded);
-        let is_of_another = move |place: &Path| names_none(place) && of.is_some() && worktree_of_module(self.repo, place) != of;
-        let others = std::iter::once_with(|| self.modules().filter_map(|place| place.canonicalize().ok())).flatten();
-        std::iter::once(recorded.to_owned()).chain(others.filter(move |place| !is_of_another(place)))
+        let others = std::iter::once_with(move || {
+            let common = self.repo.common_dir().canonicalize().unwrap_or_default();
+            let of = worktree_of_module(&common, recorded);
+            let is_of_another = move |place: &Path| names_none(place) && of.is_some() && worktree_of_module(&common, place) != of;
+            self.modules().filter_map(|place| place.canonicalize().ok()).filter(move |place| !is_of_another(place))
+        });
+        std::iter::once(recorded.to_owned()).chain(others.flatten())
     }
 
     fn modules(&self) -> impl Iterator<Item = PathBuf> {
@@ -220,13 +223,12 @@ impl Worktree {
     }
 }
 
-/// The git directory of the worktree in whose `modules` a repository is; `None` where it is in its own folder.
-fn worktree_of_module(repo: &Repository, git_dir: &Path) -> Option<PathBuf> {
-    let common = repo.common_dir().canonicalize().ok()?;
-    let mut parts = git_dir.strip_prefix(&common).ok()?.components();
+/// The git directory of the worktree in whose `modules` a repository is, below this common one; `None` where it is in its own folder.
+fn worktree_of_module(common: &Path, git_dir: &Path) -> Option<PathBuf> {
+    let mut parts = git_dir.strip_prefix(common).ok()?.components();
     match parts.next()?.as_os_str().to_str()? {
         "worktrees" => Some(common.join("worktrees").join(parts.next()?)),
-        _ => Some(common),
+        _ => Some(common.to_owned()),
     }
 }
 
