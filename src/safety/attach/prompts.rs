@@ -321,10 +321,10 @@ pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
     let stamp = document.attached.ok_or_else(damaged)?;
     let then = checkpoint::capture_of_worktree(ctx, &record, &stamp.worktree).ok_or_else(damaged)?;
     let old = ctx.repo.captures().capture_parts(&then)?;
-    let later = ctx.state().record.checkpoints.after(&record.name)?;
     let (all, backs) = (ctx.state().record.checkpoints.by_age()?, rollbacks(ctx, record.created_at)?);
-    let before = &all[..all.iter().position(|one| one.name == record.name).map_or(0, |place| place + 1)];
-    let next = end_of(&record, &later, taken_back_by(&backs, (&record, &stamp.worktree), before));
+    let place = all.iter().position(|one| one.name == record.name).ok_or_else(|| unknown(number))?;
+    let (before, later) = all.split_at(place + 1);
+    let next = end_of(&record, later, taken_back_by(&backs, (&record, &stamp.worktree), before));
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
     let (workspace, tip, new) = match (next, entry) {
         (None, Some(entry)) => {
@@ -346,7 +346,7 @@ pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
     let commits = history.log(&tip, std::slice::from_ref(&old.base), MOST_COMMITS)?;
     let uncommitted = history.diff_trees(&tip, &new)?.into_iter().map(|change| change.path).collect();
     // What was done in other worktrees is shown where they are.
-    let more = elsewhere::changes(ctx, (&record, &stamp), &later)?;
+    let more = elsewhere::changes(ctx, (&record, &stamp), later)?;
     let base = ctx.repo.trees().edit_tree(&old.files, &more.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
     let new = ctx.repo.trees().edit_tree(&new, &more)?;
     let files = history.file_lines(&base, &new)?;
