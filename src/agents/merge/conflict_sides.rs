@@ -56,16 +56,20 @@ pub struct ConflictSideCommit {
 
 /// Whether the merge of a task would conflict now. Writes nothing.
 pub(crate) fn conflicts_now(ctx: &Context, task: &TaskId) -> Result<bool> {
-    let plan = plan(ctx, task, &AllowedGuardedFiles::Everything)?;
-    Ok(matches!(plan, MergePlan::Ends(MergeOutcome::Conflict { .. })))
+    conflict(ctx, task).map(|found| found.is_some())
+}
+
+/// The files in conflict, and the target's commit, where the merge of a task would conflict now.
+fn conflict(ctx: &Context, task: &TaskId) -> Result<Option<(Vec<RepoPath>, Oid)>> {
+    Ok(match plan(ctx, task, &AllowedGuardedFiles::Everything)? {
+        MergePlan::Ends(MergeOutcome::Conflict { files, target }) => Some((files, target)),
+        MergePlan::Ends(_) | MergePlan::Merge { .. } | MergePlan::HasAll { .. } => None,
+    })
 }
 
 /// Both sides, where the merge of a task would conflict now. Writes nothing.
 pub fn sides(ctx: &Context, task: &TaskId) -> Result<Option<MergeConflictSides>> {
-    let MergePlan::Ends(MergeOutcome::Conflict { files, target: theirs }) = plan(ctx, task, &AllowedGuardedFiles::Everything)?
-    else {
-        return Ok(None);
-    };
+    let Some((files, theirs)) = conflict(ctx, task)? else { return Ok(None) };
     let branch = branch_of(ctx, task);
     let Some(ours) = ctx.repo.refs().read_ref(&branch)? else { return Ok(None) };
     let mut own = side(ctx, branch, (&theirs, &ours), &files)?;

@@ -21,8 +21,7 @@ pub(crate) fn wait_for_a_look(desk: &mut SessionDesk<'_>, task: &TaskId, files: 
 
 /// Opens a gate for a merge that cannot be made now; approving it tries again.
 pub(crate) fn wait_at_gate(desk: &mut SessionDesk<'_>, task: &TaskId, reason: String, paths: &[RepoPath]) -> Result<()> {
-    let guarded = seen_before(desk, task);
-    wait_showing(desk, task, paths, Gate { guarded, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? })
+    wait_in_conflict(desk, (task, None), reason, paths)
 }
 
 /// As [`wait_at_gate`], for a human who settles the conflict of this commit of the task's branch.

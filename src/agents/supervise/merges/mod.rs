@@ -9,4 +9,5 @@ pub(crate) mod merge_gates;
 pub(crate) mod merge_queue;
 pub(crate) mod merged_by_hand;
 pub(crate) mod merging;
+pub(crate) mod seen_tips;
 pub(crate) mod shared_stash;
