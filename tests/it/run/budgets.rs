@@ -19,13 +19,15 @@ rules = [
 ]
 "#;
 
-/// A world whose program is a script that does what is given for the number of its run, and completes the task in later ones.
+/// A world whose program is a script that does what is given for the number of its run, and completes the task in later ones. It says
+/// with `use` what it uses, and with `ends` that as its last word: nobody stops it for its budget then.
 fn world_of(cases: &str, more: &str) -> World {
     let world = World::new();
     let beside = world.env.root().display().to_string();
     let script = format!(
         "#!/bin/sh\nn=$(($(ls '{beside}' | grep -c '^args') + 1))\necho \"$*\" > '{beside}/args.'$n; cat > /dev/null\n\
-         use() {{ echo \"{{\\\"type\\\":\\\"usage\\\",\\\"in\\\":$1,\\\"out\\\":$2,\\\"cost\\\":$3}}\"; }}\n\
+         say() {{ echo \"{{\\\"type\\\":\\\"$1\\\",\\\"in\\\":$2,\\\"out\\\":$3,\\\"cost\\\":$4}}\"; }}\n\
+         use() {{ say usage \"$@\"; }}; ends() {{ say end \"$@\"; }}\n\
          case $n in\n{cases}\n*) use 1 1 0.01; git axiom signal complete;;\nesac\n"
     );
     world.program_of_ones_own(&script, &format!("{RULES}{more}"));
@@ -34,7 +36,7 @@ fn world_of(cases: &str, more: &str) -> World {
 
 #[test]
 fn a_task_waits_at_its_boundary_and_goes_on_once_or_with_more_or_not() {
-    let world = world_of("1|2|3|4) use 10 5 0.6;;", "");
+    let world = world_of("1|2|3|4) ends 10 5 0.6;;", "");
     world.env.ok(&["task", "add", "T", "--id", "t", "--max-cost", "1"]);
     world.autopilot(&[]).code(1);
     let gates = world.env.json(&["gate", "list", "--json"]);
