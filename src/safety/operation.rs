@@ -16,6 +16,7 @@ mod mounts;
 pub mod planned_changes;
 pub mod recorded_head;
 pub(crate) mod staged;
+pub mod standing_lines;
 mod steps;
 pub mod stop_agents;
 pub(crate) mod submodules;

@@ -39,9 +39,11 @@ use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
-use axiom_model::journal::journaled_changes::{SubmoduleChange, WorktreeChange};
+use axiom_model::journal::journaled::JournaledOperation;
+use axiom_model::journal::journaled_changes::{GateChange, SubmoduleChange, WorktreeChange};
 use axiom_model::operation::rollback as rules;
 use axiom_model::work::gates::gate::AfterHalt;
+use axiom_model::work::restorable::standing_changes::TaskStandingChanges;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::tasks::task::{TaskChangeSet, TaskStatus};
 
@@ -154,6 +156,9 @@ pub fn preview(ctx: &Context, wish: RollbackRequest<'_>) -> Result<RollbackPrevi
     if wish.stops_agents(ctx) {
         preview.changes.agents = stop_agents::at_work(ctx)?;
     }
+    let stopped = preview.changes.agents.iter().map(|agent| agent.task_id.clone()).collect();
+    let (standing, held) = of_tasks(ctx, &plan.operation, wish, &stopped);
+    preview.changes.add_standing(&ctx.state().restorable, &standing, &held);
     preview.changes_nothing = preview.changes.agents.is_empty() && no_change::changes_nothing(ctx, &plan.operation, &captured)?;
     for change in &plan.operation.worktrees {
         preview.moves_aside.extend(in_the_way(ctx, change, &captured)?);
@@ -250,10 +255,9 @@ fn locked(ctx: &mut Context, wish: RollbackRequest<'_>, stopped: &BTreeSet<TaskI
     env::fault_point("rollback.safe");
     let mut plan = wish.plan(ctx, (&record, &document), &captured)?;
     plan.operation.safety = Some(safety.name.clone());
-    let now = &ctx.state().restorable;
-    if let Some(then) = plan.operation.restores(now) {
-        plan.operation.gates = rules::gates(now, &then, stopped, wish.afterwards, env::now());
-    }
+    let (standing, held) = of_tasks(ctx, &plan.operation, wish, stopped);
+    plan.preview.changes.add_standing(&ctx.state().restorable, &standing, &held);
+    plan.operation.gates = held;
     for worktree in &mut plan.operation.worktrees {
         let main = ctx.repo.worktrees().main_worktree()?;
         if std::path::Path::new(&worktree.path) == main.path() {
@@ -265,6 +269,19 @@ fn locked(ctx: &mut Context, wish: RollbackRequest<'_>, stopped: &BTreeSet<TaskI
     let done = operation::run(ctx, plan.operation)?;
     let txn = ctx.txn().clone();
     Ok(RollbackReport { preview: plan.preview, safety: safety.name, txn, moved_aside: done.moved_aside, gates, resumed: false })
+}
+
+/// What a rollback changes of what was reported of tasks and where they wait; and the gates that it opens and closes itself.
+fn of_tasks(
+    ctx: &Context,
+    operation: &JournaledOperation,
+    wish: RollbackRequest<'_>,
+    stopped: &BTreeSet<TaskId>,
+) -> (TaskStandingChanges, Vec<GateChange>) {
+    let now = &ctx.state().restorable;
+    let Some(then) = operation.restores(now) else { return (TaskStandingChanges::default(), Vec::new()) };
+    let held = rules::gates(now, &then, stopped, wish.afterwards, env::now());
+    (TaskStandingChanges::between(now, &then), held)
 }
 
 fn find(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocument)> {

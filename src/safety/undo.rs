@@ -212,7 +212,7 @@ fn operation(
     operation.stash.retain(|change| there.contains(&change.entry.id) == (change.way == ChangeDirection::PutAside));
     operation.refs = still_to_move(ctx, operation.refs)?;
     let back = undo::state_back(transaction, ctx.state(), &|task, merged| holds(ctx, task, merged))?;
-    (operation.edits, operation.mode) = (back.edits, back.mode);
+    (operation.edits, operation.mode, operation.standing) = (back.edits, back.mode, back.standing);
     let mut left_as_is = UndoExclusions {
         removed: removed_worktrees::leave_out(ctx, &transaction.id, &mut operation, captured)?,
         unread: Vec::new(),

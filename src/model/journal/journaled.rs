@@ -17,6 +17,7 @@ use crate::base::names::Oid;
 use crate::base::text::ValueChange;
 use crate::checkpoint::branch_config::BranchConfigChange;
 use crate::work::restorable::restorable_changes::RestorableChanges;
+use crate::work::restorable::standing_changes::TaskStandingChanges;
 use crate::work::sessions::session::SessionMode;
 use crate::work::tasks::task::{TaskChangeSet, TaskFieldChange};
 
@@ -129,6 +130,9 @@ pub struct JournaledOperation {
     /// Gates on tasks that open or close when it ends, in this order, after everything else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateChange>,
+    /// What was reported of tasks and the gates at which they wait, which an undo of a rollback brings back when it ends.
+    #[serde(default, skip_serializing_if = "TaskStandingChanges::is_empty")]
+    pub standing: TaskStandingChanges,
     /// What changes in the restorable state when it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<Box<RestorableChanges>>,
@@ -138,11 +142,11 @@ pub struct JournaledOperation {
 }
 
 impl JournaledOperation {
-    /// Whether it changes a ref, the stash, a file, a workspace, a task or the mode.
+    /// Whether it changes a ref, the stash, a file, a workspace, a task, what was reported of one, or the mode.
     pub fn changes_anything(&self) -> bool {
-        let Self { refs, stash, advances, worktrees, submodules, workspaces, edits, mode, .. } = self;
+        let Self { refs, stash, advances, worktrees, submodules, workspaces, edits, standing, mode, .. } = self;
         let moves = !(refs.is_empty() && stash.is_empty() && advances.is_empty() && worktrees.is_empty());
-        moves || !(submodules.is_empty() && workspaces.is_empty() && edits.is_empty()) || mode.is_some()
+        moves || !(submodules.is_empty() && workspaces.is_empty() && edits.is_empty()) || mode.is_some() || !standing.is_empty()
     }
 
     /// An operation that changes nothing yet.
@@ -162,6 +166,7 @@ impl JournaledOperation {
             asides: Vec::new(),
             edits: Vec::new(),
             gates: Vec::new(),
+            standing: TaskStandingChanges::default(),
             changes: None,
             mode: None,
         }
@@ -191,6 +196,7 @@ impl JournaledOperation {
         inverse.workspaces = workspaces.collect();
         inverse.edits = inverse_edits(self.edits);
         inverse.gates = inverse_gates(self.gates);
+        inverse.standing = self.standing.inverse();
         inverse.mode = self.mode.map(ValueChange::inverse);
         inverse
     }

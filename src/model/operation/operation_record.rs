@@ -21,6 +21,7 @@ use crate::journal::journaled_changes::{
     BranchAdvance, GateChange, StashChange, SubmoduleChange, TrashChange, WorkspaceChange, WorktreeChange,
 };
 use crate::state::event_envelope::{EventAuthor, EventEnvelope};
+use crate::work::restorable::standing_changes::TaskStandingChanges;
 use crate::work::sessions::session::SessionMode;
 use crate::work::tasks::task::{MergedTaskWork, TaskChangeSet, TaskStatus};
 pub use operation_fold::OperationFold;
@@ -72,6 +73,8 @@ pub struct OperationRecord {
     pub asides: Vec<TrashChange>,
     /// Gates on tasks that it opened or closed.
     pub gates: Vec<GateChange>,
+    /// What it changed of what was reported of tasks, and of the gates at which they wait.
+    pub standing: TaskStandingChanges,
     /// Tasks that it added.
     pub added: Vec<TaskId>,
     /// The status and merge of those tasks when the transaction had ended.
@@ -138,6 +141,7 @@ impl OperationRecord {
             workspaces: Vec::new(),
             asides: Vec::new(),
             gates: Vec::new(),
+            standing: TaskStandingChanges::default(),
             added: Vec::new(),
             added_as: BTreeMap::new(),
             edits: Vec::new(),
@@ -175,7 +179,7 @@ impl OperationRecord {
             return Some("the log was restarted here: the older log is kept as a file, see 'git axiom recover'");
         }
         let is_work = self.edits.iter().any(is_work);
-        let nothing = !self.moves() && self.added.is_empty() && self.edits.is_empty() && self.mode_restored.is_none();
+        let nothing = !self.moves() && self.added.is_empty() && self.edits.is_empty() && !self.goes_back();
         if nothing && self.mode.is_some() {
             return Some("it changed the mode: change that back with 'git axiom mode'");
         }
@@ -206,7 +210,12 @@ impl OperationRecord {
     pub fn changes_for_good(&self) -> bool {
         let tasks = !self.added.is_empty() || self.edits.iter().any(|edit| !is_work(edit));
         let moves = self.moves() && !self.only_tidies;
-        self.progress == OperationRecordState::Done && !self.is_housekeeping && (moves || tasks || self.mode_restored.is_some())
+        self.progress == OperationRecordState::Done && !self.is_housekeeping && (moves || tasks || self.goes_back())
+    }
+
+    /// Whether it brought back a mode, reports or gates.
+    pub fn goes_back(&self) -> bool {
+        self.mode_restored.is_some() || !self.standing.is_empty()
     }
 
     /// Whether it can be undone, as far as the log shows.

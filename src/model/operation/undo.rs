@@ -10,6 +10,7 @@ use crate::journal::journaled::inverse_edits;
 use crate::state::current_state::State;
 use crate::state::event_envelope::EventAuthor;
 use crate::state::settle::edit_fits;
+use crate::work::restorable::standing_changes::TaskStandingChanges;
 use crate::work::sessions::session::SessionMode;
 use crate::work::tasks::task::{MergedTaskWork, TaskChangeSet, TaskFieldChange, TaskStatus};
 use axiom_base::error::{Code, Error, Result, some_of};
@@ -129,12 +130,14 @@ fn touched(transaction: &OperationRecord) -> BTreeSet<&str> {
 }
 
 /// The changes of the state that undo a transaction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct StateUndo {
     /// Edits of tasks.
     pub edits: Vec<TaskChangeSet>,
     /// The mode.
     pub mode: Option<ValueChange<SessionMode>>,
+    /// What was reported of tasks, and the gates at which they wait, as far as neither has changed since.
+    pub standing: TaskStandingChanges,
 }
 
 /// Whether a merge has all commits of a task's branch as it is now.
@@ -142,8 +145,10 @@ pub type MergeContainsCheck<'h> = &'h dyn Fn(&TaskId, &MergedTaskWork) -> bool;
 
 /// Computes the changes of the state that undo a transaction.
 pub fn state_back(transaction: &OperationRecord, now: &State, holds: MergeContainsCheck<'_>) -> Result<StateUndo> {
-    let back = StateUndo { edits: edits(transaction, now, holds)?, mode: mode(transaction, now.restorable.mode)? };
-    if !transaction.moves() && back.edits.is_empty() && back.mode.is_none() {
+    let mut standing = transaction.standing.clone().inverse();
+    standing.retain_fitting(&now.restorable);
+    let back = StateUndo { edits: edits(transaction, now, holds)?, mode: mode(transaction, now.restorable.mode)?, standing };
+    if !transaction.moves() && back.edits.is_empty() && back.mode.is_none() && back.standing.is_empty() {
         let what = format!("'{}' cannot be undone: {}", transaction.id, transaction.what);
         return Err(Error::new(Code::NotUndoable, what).why("its changes are taken back already"));
     }

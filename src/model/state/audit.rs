@@ -10,6 +10,9 @@ use super::current_state::State;
 use super::event::Event;
 use super::event_envelope::{EventAuthor, EventEnvelope};
 use crate::base::ids::{AgentId, OperationId, TaskId};
+use crate::journal::journaled::OperationEnd;
+use crate::work::gates::gate::Gate;
+use crate::work::signals::reports::TaskReports;
 use crate::work::tasks::branch_names::task_of;
 use crate::work::tasks::task::TaskFieldChange;
 use axiom_base::error::Result;
@@ -43,6 +46,15 @@ pub struct AuditTrail {
     entries: Vec<AuditEntry>,
 }
 
+/// What an operation may change of a task beside its fields.
+#[derive(Debug, PartialEq)]
+struct TaskStandingNow {
+    /// Whether the operation that is open changes files of its workspace.
+    is_in_operation: bool,
+    reports: Option<TaskReports>,
+    gates: Vec<Gate>,
+}
+
 impl AuditTrail {
     /// Begins the history of a task.
     pub fn of(id: TaskId) -> Self {
@@ -58,7 +70,11 @@ impl AuditTrail {
     pub fn push(&mut self, envelope: &EventEnvelope) -> Result<()> {
         let old = self.state.restorable.tasks.get(&self.id).cloned();
         let concerned = self.concerns(&envelope.event);
+        // An operation may bring back what was reported of the task, or its files, and change none of its fields.
+        let ends = matches!(envelope.event, Event::OperationEnded { end: OperationEnd::Done, .. });
+        let standing = ends.then(|| self.standing());
         self.state.apply(envelope)?;
+        let concerned = concerned || standing.is_some_and(|before| before.is_in_operation || before != self.standing());
         let new = self.state.restorable.tasks.get(&self.id);
         let edits = match (&old, new) {
             (Some(old), Some(new)) => TaskFieldChange::between(old, new),
@@ -89,6 +105,17 @@ impl AuditTrail {
     /// The history, oldest first.
     pub fn finish(self) -> Vec<AuditEntry> {
         self.entries
+    }
+
+    fn standing(&self) -> TaskStandingNow {
+        let (open, restorable) = (self.state.record.open.as_ref(), &self.state.restorable);
+        let workspace = restorable.workspaces.get(&self.id);
+        let changes = |place: &str| open.is_some_and(|open| open.operation.worktrees.iter().any(|change| change.path == place));
+        TaskStandingNow {
+            is_in_operation: workspace.is_some_and(|workspace| changes(&workspace.path)),
+            reports: restorable.reports.get(&self.id).cloned(),
+            gates: restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(&self.id)).cloned().collect(),
+        }
     }
 
     fn works_on_it(&self, agent: &AgentId) -> bool {

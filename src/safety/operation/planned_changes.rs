@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::in_progress::GitOperationLine;
 use super::staged::StagedChanges;
+use super::standing_lines::{ChangedGateLine, ChangedProgressLine};
 use super::stop_agents::StoppedAgentLine;
 use crate::context::handle::Context;
 use axiom_git::TreeChange;
@@ -54,6 +55,10 @@ pub struct PlannedChanges {
     /// Fields of tasks that change.
     #[serde(serialize_with = "change_json::tasks")]
     pub tasks: Vec<TaskChangeSet>,
+    /// Tasks whose progress becomes another one.
+    pub progress: Vec<ChangedProgressLine>,
+    /// Gates that close, or are open again.
+    pub gates: Vec<ChangedGateLine>,
     /// The mode, where it changes.
     pub mode: Option<ValueChange<SessionMode>>,
 }

@@ -33,11 +33,12 @@ pub fn may_change_nothing(ctx: &Context, wish: RollbackRequest<'_>) -> Result<bo
 pub(super) fn changes_nothing(ctx: &Context, operation: &JournaledOperation, captured: &CheckpointCaptures) -> Result<bool> {
     // Every field is listed here, so that a new field of an operation has to be considered.
     let JournaledOperation { kind: _, title: _, safety: _, kept: _, advances, refs, branch_configs, stash, .. } = operation;
-    let JournaledOperation { worktrees, submodules, workspaces, asides, edits, gates, changes, mode, .. } = operation;
+    let JournaledOperation { worktrees, submodules, workspaces, asides, edits, gates, standing, changes, mode, .. } = operation;
     let no_refs = advances.is_empty() && refs.is_empty() && branch_configs.is_empty() && stash.is_empty();
     // One that stays as it is, is not in it.
     let no_places = submodules.is_empty() && workspaces.is_empty() && asides.is_empty();
-    let no_tasks = edits.is_empty() && gates.is_empty() && mode.as_ref().is_none_or(|mode| mode.old == mode.new);
+    let no_tasks =
+        edits.is_empty() && gates.is_empty() && standing.is_empty() && mode.as_ref().is_none_or(|mode| mode.old == mode.new);
     let same_state = changes.as_deref().is_none_or(RestorableChanges::is_empty);
     if !(no_refs && no_places && no_tasks && same_state) {
         return Ok(false);

@@ -90,6 +90,7 @@ pub(super) fn preview(
     let of_submodules = operation.submodules.iter().map(|change| &change.worktree);
     let heads = operation.worktrees.iter().chain(of_submodules).filter(|change| change.head.old != change.head.new);
     let workspaces = operation.workspaces.iter();
+    planned.add_standing(&ctx.state().restorable, &operation.standing, &operation.gates);
     let changes = PlannedChanges {
         refs: advanced.chain(operation.refs.iter().cloned()).collect(),
         branch_configs: operation.branch_configs.clone(),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::counted_sections::{CountedSections, SHOWN};
 use crate::cli::words::count_of;
+use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::RefName;
 use axiom_model::base::own_names::CAPTURES;
 use axiom_model::base::ref_change::{ChangeDirection, RefChange};
@@ -17,6 +18,7 @@ use axiom_model::state::audit::change_text;
 use axiom_model::work::tasks::task::{TaskChangeSet, TaskFieldChange};
 use axiom_safety::operation::in_progress::GitOperationLine;
 use axiom_safety::operation::planned_changes::{AffectedFileLine, FileLossLine, PlannedChanges};
+use axiom_safety::operation::standing_lines::{ChangedProgressLine, GateFate};
 
 /// What files are that are not there yet.
 #[derive(Debug, Clone, Copy)]
@@ -106,7 +108,21 @@ pub fn ref_name(name: &RefName) -> String {
 
 /// Tasks, the mode and workspaces.
 pub fn add_state(parts: &mut CountedSections, changes: &PlannedChanges, here: &Path) {
-    parts.add("task changed", "tasks changed", changes.tasks.iter().map(task_line).collect());
+    let progress = |line: &ChangedProgressLine| format!("progress {}% → {}%", line.old, line.new);
+    let of = |task: &TaskId| changes.progress.iter().find(|line| line.task_id == *task);
+    let only = changes.progress.iter().filter(|line| changes.tasks.iter().all(|edit| edit.id != line.task_id));
+    let both = changes.tasks.iter().map(|edit| match of(&edit.id) {
+        Some(line) => format!("{}, {}", task_line(edit), progress(line)),
+        None => task_line(edit),
+    });
+    let lines = both.chain(only.map(|line| format!("{}: {}", line.task_id, progress(line))));
+    parts.add("task changed", "tasks changed", lines.collect());
+    let gates = |fate| {
+        let those = changes.gates.iter().filter(move |gate| gate.action == fate);
+        those.map(|gate| format!("{}: {}", gate.id, gate.reason)).collect::<Vec<_>>()
+    };
+    parts.add("gate closed", "gates closed", gates(GateFate::Closed));
+    parts.add("gate open again", "gates open again", gates(GateFate::Opened));
     let mode = changes.mode.iter().map(|mode| format!("{} → {}", mode.old.as_str(), mode.new.as_str()));
     parts.add("mode changed", "modes changed", mode.collect());
     let workspaces = changes.workspaces.iter().map(|one| format!("{}: {}", from(here, &one.path), workspace(one.action)));

@@ -106,3 +106,41 @@ fn a_checkpoint_counts_tasks_as_status_does() {
     assert!(tasks.ends_with(" 1 pending"), "{shown}");
     assert!(world.env.ok(&["status"]).contains("Tasks: 1 pending"));
 }
+
+/// What a rollback takes back of a task beside its files comes back with an undo: what was reported, and where it waits. Both say so before.
+#[test]
+fn an_undo_of_a_rollback_to_a_checkpoint_brings_back_progress_and_gates() {
+    let world = World::new();
+    let script = "n=$(ls | grep -c '^it'); touch it$n; git axiom signal progress $((n*20+20)); git add it$n; git commit -qm $n\n\
+                  git axiom signal waiting \"which $n?\"";
+    world.task("t", script, &[]);
+    world.autopilot(&[]).code(1);
+    world.env.ok(&["checkpoint", "create", "first"]);
+    world.env.ok(&["gate", "answer", "question-t", "yes"]);
+    world.autopilot(&[]).code(1);
+    let standing = || {
+        let (task, gates) = (world.env.json(&["task", "show", "t"]), world.env.json(&["gate", "list"]));
+        let gates = gates["gates"].as_array().unwrap();
+        let asks = gates.iter().find(|gate| gate["id"] == "question-t").map(|gate| gate["reason"].clone());
+        (task["progress"].clone(), asks, gates.len())
+    };
+    let before = standing();
+    assert_eq!(before, (40.into(), Some("which 1?".into()), 1));
+    let plan = world.env.ok(&["rollback", "first", "--dry-run"]);
+    for line in ["t: active → pending, progress 40% → 20%", "question-t: which 1?", "question-t: which 0?"] {
+        assert!(plan.contains(line), "{line} is missing\n{plan}");
+    }
+    world.env.ok(&["rollback", "first", "--yes"]);
+    assert_eq!(standing(), (20.into(), Some("which 0?".into()), 2), "and it waits before it starts again");
+    let plan = world.env.ok(&["undo", "--dry-run"]);
+    for line in ["t: progress 20% → 40%", "claim-t: t was taken back", "question-t: which 0?", "question-t: which 1?"] {
+        assert!(plan.contains(line), "{line} is missing\n{plan}");
+    }
+    world.env.ok(&["undo", "--yes"]);
+    assert_eq!(standing(), before);
+    let text = audit(&world, "t");
+    assert!(text.contains("rollback to checkpoint first") && text.contains("undo of 'rollback to checkpoint first'"), "{text}");
+    world.env.ok(&["redo", "--yes"]);
+    assert_eq!(standing().1, Some("which 0?".into()), "as the redo of the rollback");
+    world.all_is_well();
+}

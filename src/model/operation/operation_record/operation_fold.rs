@@ -7,12 +7,13 @@ use super::{NAMED, OperationRecord, OperationRecordState, TaskAsAdded};
 use crate::base::ids::{OperationId, TaskId};
 use crate::base::text::ValueChange;
 use crate::journal::journaled::OperationEnd;
-use crate::journal::journaled::OperationKind;
+use crate::journal::journaled::{JournaledOperation, OperationKind};
 use crate::state::audit;
 use crate::state::current_state::State;
 use crate::state::event::Event;
 use crate::state::event_envelope::{EventAuthor, EventEnvelope};
 use crate::state::repository_location::RepositoryRelocation;
+use crate::work::restorable::standing_changes::TaskStandingChanges;
 use crate::work::sessions::session::SupervisorRequest;
 use crate::work::tasks::task::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use axiom_base::error::Result;
@@ -74,7 +75,11 @@ impl OperationFold {
             self.all[place].is_housekeeping = true;
         }
         let mode = self.state.restorable.mode;
+        let before = open.as_ref().filter(|open| restores_standing(&open.operation)).map(|_| self.state.restorable.clone());
         self.state.apply(envelope)?;
+        if let Some(before) = before {
+            self.all[place].standing = TaskStandingChanges::between(&before, &self.state.restorable);
+        }
         if open.is_some() && self.state.restorable.mode != mode {
             self.all[place].mode_restored = Some(ValueChange::new(mode, self.state.restorable.mode));
         }
@@ -151,6 +156,11 @@ impl OperationFold {
         }
         self.all
     }
+}
+
+/// Whether what was reported of tasks, and where they wait, changes with an operation: it brings back what it was.
+fn restores_standing(operation: &JournaledOperation) -> bool {
+    operation.changes.is_some() || !operation.standing.is_empty()
 }
 
 /// A task before and after a transaction; `None` where it did not exist.

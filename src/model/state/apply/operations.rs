@@ -110,7 +110,7 @@ pub(super) fn end_operation(state: &mut State, end: OperationEnd, settled: Opera
     let put_aside = workspaces.clone();
     let captures = moved_captures(&open.operation);
     let refs = open.operation.refs.clone();
-    let gates = open.operation.gates.clone();
+    let (gates, standing) = (open.operation.gates.clone(), open.operation.standing.clone());
     let until = match &open.operation.kind {
         OperationKind::DeleteCheckpoints { until } => *until,
         OperationKind::Merge { .. }
@@ -152,6 +152,7 @@ pub(super) fn end_operation(state: &mut State, end: OperationEnd, settled: Opera
         if let Some(mode) = mode {
             state.restorable.mode = mode.new;
         }
+        standing.apply(&mut state.restorable);
         change_gates(state, &gates);
         follow_captures(state, captures, until)?;
         state.follow_branches(&refs);

@@ -2,3 +2,4 @@
 
 pub mod restorable_changes;
 pub mod restorable_state;
+pub mod standing_changes;

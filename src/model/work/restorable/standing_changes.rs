@@ -1,0 +1,129 @@
+//! What a rollback changes of tasks beside their fields and their files: what was reported of them, and the gates at which they wait for an
+//! answer. An undo takes exactly that back, where nothing has changed since. Pure.
+//!
+//! Not here: gates that keep a task from being started, which a rollback opens and closes itself, and those of plans, which none changes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::ids::{GateId, TaskId};
+use crate::base::text::ValueChange;
+use crate::work::gates::gate::{Gate, GateKind};
+use crate::work::restorable::restorable_state::RestorableState;
+use crate::work::signals::reports::TaskReports;
+
+/// Old and new values; `None` where there is none.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TaskStandingChanges {
+    /// What was reported of tasks.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reports: BTreeMap<TaskId, ValueChange<Option<TaskReports>>>,
+    /// Gates at which tasks wait.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub gates: BTreeMap<GateId, ValueChange<Option<Gate>>>,
+}
+
+impl TaskStandingChanges {
+    /// What makes `old` into `new`.
+    pub fn between(old: &RestorableState, new: &RestorableState) -> Self {
+        let waits = |gate: &Gate| gate.held.is_none() && gate.kind != GateKind::Planning && gate.task_id.is_some();
+        let mut gates = differences(&old.gates, &new.gates);
+        gates.retain(|_, change| [&change.old, &change.new].into_iter().flatten().all(waits));
+        Self { reports: differences(&old.reports, &new.reports), gates }
+    }
+
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.reports.is_empty() && self.gates.is_empty()
+    }
+
+    /// The changes that undo these.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        let reports = self.reports.into_iter().map(|(task, change)| (task, change.inverse()));
+        Self {
+            reports: reports.collect(),
+            gates: self.gates.into_iter().map(|(gate, change)| (gate, change.inverse())).collect(),
+        }
+    }
+
+    /// Without what is not as it is expected: it was changed since.
+    pub fn retain_fitting(&mut self, now: &RestorableState) {
+        self.reports.retain(|task, change| now.reports.get(task) == change.old.as_ref());
+        self.gates.retain(|gate, change| now.gates.get(gate) == change.old.as_ref());
+    }
+
+    /// Makes those that find what they expect.
+    pub fn apply(mut self, to: &mut RestorableState) {
+        self.retain_fitting(to);
+        put(&mut to.reports, self.reports);
+        put(&mut to.gates, self.gates);
+    }
+}
+
+fn differences<K: Ord + Clone, V: PartialEq + Clone>(
+    old: &BTreeMap<K, V>,
+    new: &BTreeMap<K, V>,
+) -> BTreeMap<K, ValueChange<Option<V>>> {
+    let gone = old.keys().filter(|key| !new.contains_key(key));
+    let change = |key: &K| (key.clone(), ValueChange::new(old.get(key).cloned(), new.get(key).cloned()));
+    gone.chain(new.keys()).map(change).filter(|(_, change)| change.old != change.new).collect()
+}
+
+fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, changes: BTreeMap<K, ValueChange<Option<V>>>) {
+    for (key, change) in changes {
+        match change.new {
+            Some(value) => drop(map.insert(key, value)),
+            None => drop(map.remove(&key)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::work::gates::gate::TaskHoldReason;
+    use jiff::Timestamp;
+
+    fn state(progress: u8, gates: &[(&str, GateKind)]) -> RestorableState {
+        let task = TaskId::new("t").unwrap();
+        let gate = |(reason, kind): &(&str, GateKind)| Gate {
+            reason: (*reason).to_owned(),
+            ..Gate::holding(&task, TaskHoldReason::RolledBack, Timestamp::UNIX_EPOCH)
+                .map(|gate| Gate { held: None, kind: *kind, ..gate })
+                .unwrap()
+        };
+        let gates = gates.iter().map(|one| (Gate::id_for(one.1, &task).unwrap(), gate(one)));
+        RestorableState {
+            reports: [(task.clone(), TaskReports { progress: Some(progress), ..TaskReports::default() })].into(),
+            gates: gates.collect(),
+            ..RestorableState::default()
+        }
+    }
+
+    #[test]
+    fn what_was_reported_and_what_waits_comes_back_where_nothing_changed_since() {
+        let before = state(40, &[("which 1?", GateKind::Question), ("plan", GateKind::Planning)]);
+        let after = state(20, &[("which 0?", GateKind::Question)]);
+        let back = TaskStandingChanges::between(&before, &after).inverse();
+        let mut now = after.clone();
+        back.clone().apply(&mut now);
+        assert_eq!((&now.reports, now.gates.len()), (&before.reports, 1), "a plan's gate is left alone");
+        assert_eq!(now.gates.values().next().map(|gate| gate.reason.as_str()), Some("which 1?"));
+
+        let mut now = state(60, &[("which 0?", GateKind::Question)]);
+        back.apply(&mut now);
+        let reported = now.reports.values().next().and_then(|reports| reports.progress);
+        assert_eq!((reported, now.gates.values().next().unwrap().reason.as_str()), (Some(60), "which 1?"), "each for itself");
+    }
+
+    #[test]
+    fn a_gate_that_keeps_a_task_from_starting_is_not_a_part_of_it() {
+        let task = TaskId::new("t").unwrap();
+        let held = Gate::holding(&task, TaskHoldReason::RolledBack, Timestamp::UNIX_EPOCH).unwrap();
+        let with = RestorableState { gates: [(held.id.clone(), held)].into(), ..RestorableState::default() };
+        assert!(TaskStandingChanges::between(&RestorableState::default(), &with).is_empty());
+    }
+}
