@@ -230,7 +230,7 @@ impl OperationRecord {
         let asked = match &self.by {
             EventAuthor::User | EventAuthor::Agent(_) => true,
             EventAuthor::Recovery => !self.is_housekeeping,
-            EventAuthor::Supervisor => false,
+            EventAuthor::Supervisor | EventAuthor::Attached => false,
         };
         // A task that has nothing to merge counts as merged in the step that tidies up after it.
         let only_tidies = self.only_tidies && self.added.is_empty() && self.edits.iter().all(is_work);

@@ -124,9 +124,12 @@ impl Picture {
         }
     }
 
-    /// Takes away what is refused: an undo that cannot be made any more. A merge can be taken back in another way, while its task is
-    /// merged.
-    pub fn offer_only(&mut self, now: impl Fn(&OperationId) -> MomentStanding, is_merged: impl Fn(&TaskId) -> bool) {
+    /// Takes away what is refused: an undo that cannot be made any more. A merge can be taken back in another way: by this command.
+    pub fn offer_only(
+        &mut self,
+        now: impl Fn(&OperationId) -> MomentStanding,
+        takes_merge_back: impl Fn(&TaskId) -> Option<String>,
+    ) {
         for moment in &mut self.moments {
             let undo = moment.command.as_ref().is_some_and(|command| *command == undo(&moment.operation));
             let standing = if undo { now(&moment.operation) } else { MomentStanding::CanBeUndone };
@@ -138,8 +141,7 @@ impl Picture {
                 }
                 MomentStanding::Refused => {
                     let lane = moment.lanes.first().filter(|_| moment.kind == PictureMomentKind::Merged);
-                    let task = lane.map(|lane| &self.lanes[*lane].task_id).filter(|task| is_merged(task));
-                    moment.command = task.map(|task| format!("git axiom rollback task {task}"));
+                    moment.command = lane.and_then(|lane| takes_merge_back(&self.lanes[*lane].task_id));
                 }
             }
         }

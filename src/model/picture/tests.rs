@@ -92,16 +92,16 @@ fn lanes_begin_are_held_by_checkpoints_merge_and_are_rolled_back() {
     assert!(picture.moments[5].command.as_ref().unwrap().starts_with("git axiom undo "));
     let mut refused = picture.clone();
     assert_eq!(refused.offered().count(), 2);
-    refused.offer_only(|_| MomentStanding::Refused, |_| true);
+    refused.offer_only(|_| MomentStanding::Refused, |task| Some(format!("git axiom rollback task {task}")));
     let command = |place: usize| refused.moments[place].command.as_deref();
     assert_eq!((command(3), command(5)), (Some("git axiom rollback task a"), None), "only what is accepted is offered");
     assert_eq!(command(2), Some("git axiom rollback one"));
     let mut undone = picture.clone();
-    undone.offer_only(|id| MomentStanding::UndoneBy(id.clone()), |_| true);
+    undone.offer_only(|id| MomentStanding::UndoneBy(id.clone()), |task| Some(task.to_string()));
     let merge = &undone.moments[3];
     assert!(merge.command.is_none() && merge.what.starts_with("merge a into main (undone by "), "{merge:?}");
     let mut not_merged = picture;
-    not_merged.offer_only(|_| MomentStanding::Refused, |_| false);
+    not_merged.offer_only(|_| MomentStanding::Refused, |_| None);
     assert_eq!(not_merged.moments[3].command, None, "it was taken back in another way");
 }
 

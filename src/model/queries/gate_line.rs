@@ -123,7 +123,7 @@ impl From<&Gate> for OpenGateJson {
             }
         };
         let decision = decision.as_ref().map(OpenGateDecisionJson::from);
-        let (task_id, reason) = (task_id.clone(), gate.reason_now());
+        let (task_id, reason) = (task_id.clone(), gate.reason.clone());
         Self { id: id.to_string(), kind: *kind, task_id, reason, details, opened_at: *opened_at, decision, held: *held }
     }
 }

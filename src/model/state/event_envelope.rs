@@ -49,8 +49,17 @@ pub enum EventAuthor {
     Supervisor,
     /// An agent, by a verb.
     Agent(AgentId),
+    /// A hook of an agent program that a human runs, or a watch: it saves by itself.
+    Attached,
     /// The verb `recover`.
     Recovery,
+}
+
+impl EventAuthor {
+    /// Whether nobody ordered it.
+    pub fn is_automatic(&self) -> bool {
+        matches!(self, Self::Supervisor | Self::Attached)
+    }
 }
 
 impl fmt::Display for EventAuthor {
@@ -59,6 +68,7 @@ impl fmt::Display for EventAuthor {
             Self::User => f.pad("user"),
             Self::Supervisor => f.pad("supervisor"),
             Self::Agent(agent) => f.pad(agent.as_str()),
+            Self::Attached => f.pad("attached"),
             Self::Recovery => f.pad("recovery"),
         }
     }

@@ -155,7 +155,7 @@ pub(super) fn open(folder: &Path) -> Result<Context> {
     let mut ctx = opening::open(folder, VerbPurpose::Write)?;
     placement::main_is_chosen(&ctx)?;
     ctx.load_usable_config()?;
-    ctx.act_as(EventAuthor::Supervisor)?;
+    ctx.act_as(EventAuthor::Attached)?;
     ctx.set_patience(PATIENCE);
     Ok(ctx)
 }

@@ -10,7 +10,9 @@ use axiom_base::error::Result;
 use axiom_model::base::ids::{CheckpointName, OperationId, TaskId};
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::operation::operation_record::OperationRecord;
+use axiom_model::operation::task_rollback::dependents;
 use axiom_model::picture::{MomentStanding, Picture, PictureFold};
+use axiom_model::state::current_state::State;
 use axiom_model::work::signals::report_parts::ChangedLineCounts;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 
@@ -75,9 +77,15 @@ fn offer_what_is_accepted(ctx: &Context, picture: &mut Picture) -> Result<()> {
         Some(one) if standing.obstacle(one).is_none() => MomentStanding::CanBeUndone,
         Some(_) | None => MomentStanding::Refused,
     };
-    let tasks = &ctx.state().restorable.tasks;
-    picture.offer_only(now, |task| tasks.get(task).is_some_and(|task| task.merged.is_some()));
+    picture.offer_only(now, |task| takes_merge_back(ctx.state(), task));
     Ok(())
+}
+
+/// The rollback of a task that is merged, with the tasks that were begun after it.
+fn takes_merge_back(state: &State, task: &TaskId) -> Option<String> {
+    state.restorable.tasks.get(task).filter(|task| task.merged.is_some())?;
+    let alone = dependents(state, std::slice::from_ref(task)).is_empty();
+    Some(format!("git axiom rollback task {task}{}", if alone { "" } else { " --cascade" }))
 }
 
 /// What is at risk now.

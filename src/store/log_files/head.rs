@@ -79,6 +79,7 @@ fn author(bytes: &[u8]) -> Option<(EventAuthor, &[u8])> {
     let by = match word {
         b"user" => EventAuthor::User,
         b"supervisor" => EventAuthor::Supervisor,
+        b"attached" => EventAuthor::Attached,
         b"recovery" => EventAuthor::Recovery,
         _ => return None,
     };

@@ -44,7 +44,7 @@ struct EventJson {
     seq: u64,
     at: jiff::Timestamp,
     operation: OperationId,
-    /// `user`, `supervisor`, `recovery`, or the id of an agent.
+    /// `user`, `supervisor`, `attached` (what saves by itself beside an agent that you run), `recovery`, or the id of an agent.
     by: String,
     /// Its name.
     event: &'static str,

@@ -28,7 +28,8 @@ use axiom_safety::undo::UndoabilityCheck;
 #[command(after_help = "\
 An operation is one command of yours, or one step of the supervisor. The list has the requests
 of people and agents, merges, rollbacks, undos, checkpoints, and the start and end of sessions;
-the steps in between (claims, iterations, gates) are listed only with --all.
+the steps in between (claims, iterations, gates) and what is saved before each prompt ('git
+axiom prompts') are listed only with --all.
 
 'git axiom undo ID' undoes one if UNDO says yes; a unique beginning of the id is enough. It says
 no if something changed since, - if there is nothing to undo, and gone if the objects are no

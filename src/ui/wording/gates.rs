@@ -29,7 +29,7 @@ pub fn in_words(look: &GateInspection, task: Option<&Task>, verification: &[Logg
     let is_decided = gate.decision.is_some();
     let mut text = StyledText::new();
     text.push((!is_decided).then_some(ColoredPart::Waiting), gate.id.as_str());
-    text.push_str(&format!(": {}\n", visible::line(&gate.reason_now())));
+    text.push_str(&format!(": {}\n", visible::line(&gate.reason)));
     for detail in gate.lines_below() {
         text.push_str(&format!("  {}\n", visible::set_in(&detail, "    ")));
     }

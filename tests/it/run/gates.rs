@@ -186,7 +186,7 @@ fn one_in_conflict(world: &World) -> String {
     let gates = world.gates();
     assert_eq!(gates.len(), 1, "{gates:?}");
     let loser = gates[0]["taskId"].as_str().unwrap().to_owned();
-    let said = format!("{loser} waits at gate merge-{loser}: {loser} conflicts with main");
+    let said = format!("{loser} waits at gate merge-{loser}: {loser} conflicted with main");
     assert!(ended.stdout.contains(&said), "{}", ended.stdout);
     loser
 }

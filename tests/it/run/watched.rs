@@ -31,6 +31,9 @@ fn a_recovery_of_some_tasks_counts_what_it_ends_and_to_abandon_is_no_decision_to
     let done = world.env.axiom(&["recover", "--only", "a", "--yes"]).success();
     assert!(done.stderr.contains("2 agents were at work"), "{done}");
     assert_eq!(world.processes().len(), left / 2, "those of b run as before");
+    let (log, all) = (world.env.ok(&["log"]), world.env.ok(&["log", "--all"]));
+    assert!(log.contains(" crashed, ") && !log.contains("ended its work"), "its steps are not listed\n{log}");
+    assert!(all.contains("ended its work"), "{all}");
     world.env.ok(&["recover", "abandon", "b", "--yes"]);
     let text = audit(&world, "b");
     assert!(text.contains("it is abandoned") && !text.contains("a human decided so"), "{text}");

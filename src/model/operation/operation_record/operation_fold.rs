@@ -66,12 +66,14 @@ impl OperationFold {
             transaction.gates.extend(open.operation.gates.iter().cloned());
             let of_ours =
                 matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. } | OperationKind::BeginMerge { .. });
-            transaction.is_housekeeping = of_ours && envelope.by == EventAuthor::Supervisor;
+            transaction.is_housekeeping = of_ours && envelope.by.is_automatic();
             let deletes = matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. });
-            transaction.is_retention = deletes && envelope.by == EventAuthor::Supervisor;
+            transaction.is_retention = deletes && envelope.by.is_automatic();
         }
-        // Whoever records what an agent said, a session or a recovery, did nothing themselves.
-        if matches!(envelope.event, Event::Signalled { .. }) && self.all[place].first_seq == envelope.seq {
+        // Whoever records what an agent said, or a recovery that its work has ended, did nothing themselves.
+        let ends = matches!(envelope.event, Event::IterationEnded { .. } | Event::WorkReleased { .. });
+        let only_says = matches!(envelope.event, Event::Signalled { .. }) || ends && envelope.by == EventAuthor::Recovery;
+        if only_says && self.all[place].first_seq == envelope.seq {
             self.all[place].is_housekeeping = true;
         }
         let mode = self.state.restorable.mode;

@@ -226,7 +226,7 @@ fn outcome_text(outcome: &IterationOutcome) -> String {
         IterationOutcome::Unfinished { why } => format!("unfinished: {why}"),
         IterationOutcome::Limited { why, .. } => format!("not counted, the model's service refuses for now: {why}"),
         IterationOutcome::NeedsHuman { cause, why } => format!("{}: {why}", cause.in_words()),
-        IterationOutcome::Stopped => "stopped".into(),
+        IterationOutcome::Stopped => "on request".into(),
         IterationOutcome::Crashed => "crashed".into(),
     }
 }

@@ -3,7 +3,6 @@
 mod gate_kind;
 mod gate_reasons;
 
-use gate_reasons::{CONFLICTED, CONFLICTS};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -249,14 +248,6 @@ impl Gate {
         self.details.iter().cloned().chain(left_out).collect()
     }
 
-    /// Its reason as it is now: whoever approves the merge of a task that was in conflict has settled that.
-    pub fn reason_now(&self) -> String {
-        match (self.is_approved(), self.reason.split_once(CONFLICTS)) {
-            (true, Some((task, target))) => format!("{task}{CONFLICTED}{target}"),
-            (_, _) => self.reason.clone(),
-        }
-    }
-
     /// Whether it is decided with all others at once: it waits for a yes or no. More money or time is allowed, and a question answered, for
     /// each by its name.
     pub fn goes_with_all(&self) -> bool {
@@ -344,18 +335,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_approved_does_not_conflict_any_more_and_is_not_to_be_settled_again() {
+    fn what_was_approved_is_not_to_be_settled_again() {
         let task = TaskId::new("three").unwrap();
         let waits = Gate::of_task(GateKind::Merge, &task, conflicts(&task, "main"), Timestamp::UNIX_EPOCH).unwrap();
         let waits = Gate { details: vec!["a.txt".to_owned()], ..waits };
-        assert_eq!((waits.reason_now().as_str(), waits.lines_below().len()), ("three conflicts with main", 2));
-        let approved = Gate { decision: Some(GateDecision::Approved), ..waits.clone() };
-        assert_eq!(
-            (approved.reason_now().as_str(), approved.lines_below()),
-            ("three conflicted with main", vec!["a.txt".to_owned()])
-        );
-        let rejected = Gate { decision: Some(GateDecision::Rejected { reason: "no".to_owned() }), ..waits };
-        assert_eq!(rejected.reason_now(), "three conflicts with main");
+        assert_eq!((waits.reason.as_str(), waits.lines_below().len()), ("three conflicted with main", 2));
+        let approved = Gate { decision: Some(GateDecision::Approved), ..waits };
+        assert_eq!(approved.lines_below(), ["a.txt"]);
     }
 
     #[test]
@@ -373,10 +359,10 @@ mod tests {
 
     #[test]
     fn a_conflict_is_settled_before_its_gate_is_approved() {
-        assert!(to_settle_first("three conflicts with main").unwrap().contains("git merge main"));
+        assert!(to_settle_first("three conflicted with main").unwrap().contains("git merge main"));
         assert_eq!(to_settle_first("merge three into main"), None);
         let look = to_settle_first(&changes_guarded(&TaskId::new("three").unwrap(), ".claude"));
         assert_eq!(look.unwrap(), "first look at them: git diff HEAD...axiom/three");
-        assert_eq!(to_settle_first("what is there conflicts with main"), None);
+        assert_eq!(to_settle_first("what is there conflicted with main"), None);
     }
 }

@@ -12,7 +12,7 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::operation::touched::touched_tasks;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
-use axiom_model::state::event_envelope::{EventAuthor, EventEnvelope};
+use axiom_model::state::event_envelope::EventEnvelope;
 
 impl Store {
     /// Appends the events that `decide` returns for the newest state. One write and one sync: the events are acknowledged
@@ -118,7 +118,7 @@ impl Store {
             // What a session records last is worth more than the space that waits for it, and how the work of its agents ended, whoever
             // records that.
             let ends_work = |event: &Event| matches!(event, Event::IterationEnded { .. } | Event::WorkReleased { .. });
-            let is_worth_it = |envelope: &EventEnvelope| envelope.by == EventAuthor::Supervisor || ends_work(&envelope.event);
+            let is_worth_it = |envelope: &EventEnvelope| envelope.by.is_automatic() || ends_work(&envelope.event);
             if !(error.code() == Code::DiskFull && prepared.envelopes.iter().any(is_worth_it) && reserve::give_up(&self.layout)) {
                 return Err(error);
             }

@@ -241,7 +241,7 @@ fn gates(state: &State) -> Vec<WaitingRow> {
         id: gate.id.to_string(),
         what: WaitingRowKind::Gate(gate.kind),
         task: gate.task_id.as_ref().map(ToString::to_string),
-        reason: gate.reason_now(),
+        reason: gate.reason.clone(),
         details: gate.lines_below(),
         since: Some(gate.opened_at),
         decided: gate.decision.as_ref().map(|decision| OpenGateDecisionJson::from(decision).is.to_owned()),

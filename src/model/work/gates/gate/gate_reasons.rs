@@ -16,7 +16,8 @@ pub fn changes_guarded(task: &TaskId, reasons: &str) -> String {
     format!("{task}{CHANGES_GUARDED}{reasons}")
 }
 
-/// The reason of a gate at which a merge waits that conflicts with its target.
+/// The reason of a gate at which a merge waits that conflicted with its target when it was tried: so it stays true once a human has settled
+/// that, or the other side was taken back.
 pub fn conflicts(task: &TaskId, target: &str) -> String {
     format!("{task}{CONFLICTS}{target}")
 }
@@ -26,10 +27,7 @@ pub fn is_of_conflict(reason: &str) -> bool {
     reason.contains(CONFLICTS)
 }
 
-pub(super) const CONFLICTS: &str = " conflicts with ";
-
-/// The same once a human has settled it.
-pub(super) const CONFLICTED: &str = " conflicted with ";
+const CONFLICTS: &str = " conflicted with ";
 
 const CHANGES_GUARDED: &str = " changes guarded files: ";
 

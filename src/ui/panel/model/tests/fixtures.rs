@@ -143,7 +143,7 @@ pub fn seen_with_questions() -> PanelSnapshot {
         id: "merge-ch-004".into(),
         task: Some("ch-004".into()),
         since: Some(ago(3_700)),
-        ..row(WaitingRowKind::Gate(GateKind::Merge), "ch-004 conflicts with main")
+        ..row(WaitingRowKind::Gate(GateKind::Merge), "ch-004 conflicted with main")
     };
     seen.waiting.splice(0..0, [recovery, merge]);
     seen.waiting.push(trust);
