@@ -49,7 +49,7 @@ pub struct OutputArgs {
     /// Only the last lines
     #[arg(long, short = 'n', value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..=MOST_LINES as u64))]
     lines: Option<u64>,
-    /// Only this iteration, from 1
+    /// Only this iteration of each attempt, from 1
     #[arg(long, value_name = "NUMBER")]
     iteration: Option<u64>,
     /// What this verify step printed last, by its name or number; merge/STEP is a step of the merge
