@@ -10,7 +10,7 @@ const MOST_METHODS: usize = 30;
 const MOST_FIELDS: usize = 12;
 
 /// Structs with more methods. A number here may only become smaller.
-const MORE_METHODS: [(&str, usize); 1] = [("Screen", 34)];
+const MORE_METHODS: [(&str, usize); 0] = [];
 
 /// Structs with more fields. A number here may only become smaller.
 const MORE_FIELDS: [(&str, usize); 12] = [
@@ -19,7 +19,7 @@ const MORE_FIELDS: [(&str, usize); 12] = [
     ("DemoEvidence", 15),
     ("Keeper", 15),
     ("NewTaskRequest", 14),
-    ("OperationRecord", 33),
+    ("OperationRecord", 27),
     ("Panel", 13),
     ("PanelModel", 19),
     ("PromptHistory", 17),

@@ -98,6 +98,13 @@ pub struct OperationRecord {
     pub first_seq: u64,
     /// The number of its last event; of one that carried out an operation, of the end of that.
     pub last_seq: u64,
+    /// What kind of a step it is.
+    nature: OperationNature,
+}
+
+/// What kind of a step an operation is, for what is listed and what can be undone.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct OperationNature {
     /// Whether it carried out an operation. Before an operation, the agents concerned are stopped.
     operates: bool,
     /// Whether a session began or ended in it.
@@ -153,14 +160,7 @@ impl OperationRecord {
             went_back_to: None,
             first_seq: envelope.seq,
             last_seq: envelope.seq,
-            operates: false,
-            bounds_session: false,
-            is_housekeeping: false,
-            is_retention: false,
-            only_tidies: false,
-            begins_anew: false,
-            asked: None,
-            rank: 0,
+            nature: OperationNature::default(),
         }
     }
 
@@ -175,7 +175,7 @@ impl OperationRecord {
         if self.undone_by.is_some() {
             return Some("it was undone already");
         }
-        if self.begins_anew {
+        if self.nature.begins_anew {
             return Some("the log was restarted here: the older log is kept as a file, see 'git axiom recover'");
         }
         let is_work = self.edits.iter().any(is_work);
@@ -183,7 +183,7 @@ impl OperationRecord {
         if nothing && self.mode.is_some() {
             return Some("it changed the mode: change that back with 'git axiom mode'");
         }
-        if let Some(asked) = self.asked.as_deref().filter(|_| nothing || is_work) {
+        if let Some(asked) = self.nature.asked.as_deref().filter(|_| nothing || is_work) {
             return Some(asked);
         }
         if nothing {
@@ -209,8 +209,8 @@ impl OperationRecord {
     /// captures and automatic retention do not count.
     pub fn changes_for_good(&self) -> bool {
         let tasks = !self.added.is_empty() || self.edits.iter().any(|edit| !is_work(edit));
-        let moves = self.moves() && !self.only_tidies;
-        self.progress == OperationRecordState::Done && !self.is_housekeeping && (moves || tasks || self.goes_back())
+        let moves = self.moves() && !self.nature.only_tidies;
+        self.progress == OperationRecordState::Done && !self.nature.is_housekeeping && (moves || tasks || self.goes_back())
     }
 
     /// Whether it brought back a mode, reports or gates.
@@ -229,13 +229,17 @@ impl OperationRecord {
     pub fn matters(&self) -> bool {
         let asked = match &self.by {
             EventAuthor::User | EventAuthor::Agent(_) => true,
-            EventAuthor::Recovery => !self.is_housekeeping,
+            EventAuthor::Recovery => !self.nature.is_housekeeping,
             EventAuthor::Supervisor | EventAuthor::Attached => false,
         };
         // A task that has nothing to merge counts as merged in the step that tidies up after it.
-        let only_tidies = self.only_tidies && self.added.is_empty() && self.edits.iter().all(is_work);
-        let tidies = self.is_retention || only_tidies;
-        let changes = !tidies && (self.operates || self.moves() || self.undoable());
-        asked || changes || self.progress != OperationRecordState::Done || self.bounds_session || !self.checkpoints.is_empty()
+        let only_tidies = self.nature.only_tidies && self.added.is_empty() && self.edits.iter().all(is_work);
+        let tidies = self.nature.is_retention || only_tidies;
+        let changes = !tidies && (self.nature.operates || self.moves() || self.undoable());
+        asked
+            || changes
+            || self.progress != OperationRecordState::Done
+            || self.nature.bounds_session
+            || !self.checkpoints.is_empty()
     }
 }

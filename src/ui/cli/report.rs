@@ -29,7 +29,7 @@ pub fn usage(
     said: impl FnOnce() -> Error,
 ) -> Exit {
     if !error.use_stderr() {
-        let is_colored = Screen::new(json, None).to_the_taste_of(taste).look().colors.is_some();
+        let is_colored = Screen::new(json, None).to_the_taste_of(taste).terminal().of_answer().colors.is_some();
         let text = error.render();
         let text = if is_colored { text.ansi().to_string() } else { text.to_string() };
         let _ = Screen::new(json, None).write(text.as_bytes());

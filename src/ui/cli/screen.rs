@@ -101,11 +101,11 @@ impl Screen {
 
     /// Prints a text for people; in the pager where the verb shows lists and it does not fit on the terminal.
     fn show(&mut self, text: &StyledText) -> Result<()> {
-        let shown = text.laid_out(self.look());
+        let shown = text.laid_out(self.terminal.of_answer());
         let is_long = || shown.lines().count() >= usize::from(console::Term::stdout().size().0);
-        if self.verb().is_some_and(verbs::is_paged) && self.shows_terminal() && is_long() {
+        if self.verb().is_some_and(verbs::is_paged) && self.terminal.is_shown() && is_long() {
             // A pager that shows no colours is told so by `color.pager`.
-            let look = self.look();
+            let look = self.terminal.of_answer();
             let for_pager = ScreenLook { colors: look.colors.filter(|colors| colors.colored_pager), ..look };
             return self.page(&text.laid_out(for_pager));
         }
@@ -114,17 +114,12 @@ impl Screen {
 
     /// Prints a text that is laid out already; on a terminal in the user's pager, if there is one.
     pub fn page(&mut self, laid_out: &str) -> Result<()> {
-        if self.shows_in_pager(laid_out) { Ok(()) } else { self.write(laid_out.as_bytes()) }
+        if self.terminal.shows_in_pager(laid_out) { Ok(()) } else { self.write(laid_out.as_bytes()) }
     }
 
-    /// Shows a text that is laid out already in the user's pager; returns whether there is a terminal, and a pager.
-    pub fn shows_in_pager(&self, laid_out: &str) -> bool {
-        self.terminal.shows_in_pager(laid_out)
-    }
-
-    /// How the answer is laid out: for the terminal to which it goes, or for a pager that git has started.
-    pub fn look(&self) -> ScreenLook<'_> {
-        self.terminal.of_answer()
+    /// Where the answer goes, and how it looks there.
+    pub fn terminal(&self) -> &TerminalLook {
+        &self.terminal
     }
 
     /// Prints JSON documents, one per line.
@@ -180,24 +175,9 @@ impl Screen {
         self.reader_is_gone
     }
 
-    /// Whether the answer goes to a terminal, also by a pager that git has started.
-    pub fn is_seen(&self) -> bool {
-        self.terminal.is_seen()
-    }
-
-    /// Whether the answer goes to a terminal, and not as JSON.
-    pub fn shows_terminal(&self) -> bool {
-        self.terminal.is_shown()
-    }
-
-    /// How many columns the terminal has to which the answer goes; `None` where it goes to none.
-    pub fn columns(&self) -> Option<usize> {
-        self.terminal.columns()
-    }
-
     /// Clears the terminal; does nothing if standard output is not a terminal.
     pub fn clear(&mut self) -> Result<()> {
-        if self.shows_terminal() { self.write(b"\x1b[H\x1b[2J") } else { Ok(()) }
+        if self.terminal.is_shown() { self.write(b"\x1b[H\x1b[2J") } else { Ok(()) }
     }
 
     /// Prints a line on standard error, in addition to the answer; left out with `--json`.
@@ -280,7 +260,7 @@ impl StreamedAnswer<'_> {
             self.buffer.push_str(if std::mem::take(&mut self.is_first) { "" } else { "," });
             self.buffer.push_str(&document::part(&content()?)?);
         } else {
-            self.buffer.push_str(&StyledText::from(people()).laid_out(self.screen.look()));
+            self.buffer.push_str(&StyledText::from(people()).laid_out(self.screen.terminal().of_answer()));
         }
         if self.buffer.len() < Self::AT_ONCE { Ok(()) } else { self.flush() }
     }

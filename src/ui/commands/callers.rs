@@ -18,7 +18,7 @@ pub(super) fn may_call(global: &GlobalArgs, screen: &mut Screen) -> Result<()> {
     if program().is_some() {
         screen.show_plainly();
     }
-    if (kept.is_some() || screen.can_ask() || screen.shows_terminal())
+    if (kept.is_some() || screen.can_ask() || screen.terminal().is_shown())
         && let Some(agent) = agent_in(&working_dir(global)?)
     {
         screen.ask_nothing();

@@ -186,10 +186,10 @@ pub fn run(args: &DiffArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
 /// Shows a patch: as it is in a pipe; in git's colours, and in the pager, on a terminal, which nothing that agents wrote reaches raw.
 pub(super) fn show_patch(of: impl Fn(PatchColor) -> Result<Vec<u8>>, screen: &mut Screen) -> Result<()> {
     let plain = of(PatchColor::Plain)?;
-    if plain.is_empty() || !screen.is_seen() {
+    if plain.is_empty() || !screen.terminal().is_seen() {
         return screen.write(&plain);
     }
-    let is_colored = screen.look().colors.is_some_and(|colors| colors.colored_patches);
+    let is_colored = screen.terminal().of_answer().colors.is_some_and(|colors| colors.colored_patches);
     let shown = if is_colored { patch::colored(&plain, &of(PatchColor::Colored)?) } else { visible::bytes(&plain) };
     screen.page(&shown)
 }

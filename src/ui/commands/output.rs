@@ -67,18 +67,18 @@ pub struct OutputArgs {
 pub fn run(args: &OutputArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let grep = args.grep.as_deref().map(pattern::parse).transpose()?;
     // What paints the lines goes by what this finds out.
-    screen.look();
+    screen.terminal().of_answer();
     let mut ctx = look(global, screen)?;
     let task = logs::find(&ctx, &args.of)?;
     if args.raw && screen.wants_json() {
         return Err(Error::new(Code::Usage, "--raw and --json are two forms of one answer").hint("leave one of them out"));
     }
-    if args.raw && screen.shows_terminal() {
+    if args.raw && screen.terminal().is_shown() {
         screen.note("note: standard output is a terminal, so control characters are shown escaped");
     }
     let form = match (args.raw, screen.wants_json()) {
         (_, true) => LogPrintForm::Json,
-        (true, false) if screen.shows_terminal() => LogPrintForm::Escaped,
+        (true, false) if screen.terminal().is_shown() => LogPrintForm::Escaped,
         (true, false) => LogPrintForm::Raw,
         (false, false) => LogPrintForm::Readable,
     };

@@ -41,6 +41,6 @@ pub fn run(args: &PanelArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
 /// Shows the panel with the keys of the configuration.
 pub fn show(ctx: Context, place: PanelPlacement, screen: &Screen) -> Result<Exit> {
     let keys = PanelKeyBindings::configured(&ctx.config.panel.keys)?;
-    let colours = if screen.look().colors.is_none() { PanelColours::None } else { PanelColours::Sixteen };
+    let colours = if screen.terminal().of_answer().colors.is_none() { PanelColours::None } else { PanelColours::Sixteen };
     panel::run(ctx, PanelOptions { colours, keys, place })
 }

@@ -61,7 +61,7 @@ pub struct StatusArgs {
 
 /// Shows the status once, or again after each change.
 pub fn run(args: &StatusArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
-    if args.watch && !screen.wants_json() && !screen.shows_terminal() {
+    if args.watch && !screen.wants_json() && !screen.terminal().is_shown() {
         return Err(Error::new(Code::Usage, "--watch draws on a terminal, and standard output is not one")
             .hint("git axiom status    shows it once")
             .hint("git axiom status --watch --json    prints a document, on one line, for each change"));

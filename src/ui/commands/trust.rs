@@ -177,7 +177,7 @@ fn approve(
 ) -> Result<Exit> {
     let told = ApprovalText::new(now, before, &effects);
     // Where nobody can page it, all of it is printed.
-    let long = told.is_long().filter(|_| !yes && screen.can_ask() && screen.shows_terminal());
+    let long = told.is_long().filter(|_| !yes && screen.can_ask() && screen.terminal().is_shown());
     // What is approved is read as it is.
     screen.note_verbatim(long.map_or_else(|| told.all(), |lines| told.summary(lines)).trim_end());
     // What cannot be applied is not approved: every verb that needs the configuration would fail.
@@ -200,7 +200,7 @@ fn offer_all(told: &ApprovalText, lines: usize, screen: &mut Screen) -> Result<(
     match screen.confirm(&format!("Show all {} first?", words::count(lines, "line")), false) {
         Ok(()) => {
             let all = told.all();
-            if !screen.shows_in_pager(&visible::text(&all)) {
+            if !screen.terminal().shows_in_pager(&visible::text(&all)) {
                 screen.note_verbatim(all.trim_end());
             }
             Ok(())

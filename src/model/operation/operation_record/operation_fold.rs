@@ -59,22 +59,22 @@ impl OperationFold {
             transaction.branch_configs.extend(open.operation.branch_configs.iter().cloned());
             transaction.stash.extend(open.operation.stash.iter().cloned());
             transaction.advances.extend(open.operation.advances.iter().cloned());
-            transaction.operates = true;
+            transaction.nature.operates = true;
             transaction.worktrees.extend(open.operation.worktrees.iter().cloned());
             transaction.submodules.extend(open.operation.submodules.iter().cloned());
             transaction.workspaces.extend(open.operation.workspaces.iter().cloned());
             transaction.gates.extend(open.operation.gates.iter().cloned());
             let of_ours =
                 matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. } | OperationKind::BeginMerge { .. });
-            transaction.is_housekeeping = of_ours && envelope.by.is_automatic();
+            transaction.nature.is_housekeeping = of_ours && envelope.by.is_automatic();
             let deletes = matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. });
-            transaction.is_retention = deletes && envelope.by.is_automatic();
+            transaction.nature.is_retention = deletes && envelope.by.is_automatic();
         }
         // Whoever records what an agent said, or a recovery that its work has ended, did nothing themselves.
         let ends = matches!(envelope.event, Event::IterationEnded { .. } | Event::WorkReleased { .. });
         let only_says = matches!(envelope.event, Event::Signalled { .. }) || ends && envelope.by == EventAuthor::Recovery;
         if only_says && self.all[place].first_seq == envelope.seq {
-            self.all[place].is_housekeeping = true;
+            self.all[place].nature.is_housekeeping = true;
         }
         let mode = self.state.restorable.mode;
         let before = open.as_ref().filter(|open| restores_standing(&open.operation)).map(|_| self.state.restorable.clone());
@@ -97,7 +97,7 @@ impl OperationFold {
         }
         let transaction = &mut self.all[place];
         // What is put away afterwards comes after a checkpoint of what it made.
-        if !transaction.operates || transaction.progress == OperationRecordState::Open {
+        if !transaction.nature.operates || transaction.progress == OperationRecordState::Open {
             transaction.last_seq = envelope.seq;
         }
         note(transaction, &envelope.event, &self.state);
@@ -139,7 +139,7 @@ impl OperationFold {
             for (id, TaskBeforeAfter { before, after }) in self.touched.remove(&place).unwrap_or_default() {
                 match (before, after) {
                     (Some(mut then), Some(now)) => {
-                        if transaction.operates && then.status == TaskStatus::Active {
+                        if transaction.nature.operates && then.status == TaskStatus::Active {
                             // An undo makes the task pending: no agent works on it any more.
                             then.status = TaskStatus::Pending;
                         }
@@ -188,22 +188,22 @@ fn note(transaction: &mut OperationRecord, event: &Event, state: &State) {
         };
     }
     if let Event::MergedBranchesLeave { refs } = event {
-        transaction.only_tidies = !transaction.moves();
+        transaction.nature.only_tidies = !transaction.moves();
         transaction.refs.extend(refs.iter().cloned());
     }
     if let Event::MergedBranchesLeft { gone: _, stay } = event {
         transaction.refs.retain(|change| !stay.contains(&change.name));
     }
     if let Event::SessionStarted { .. } = event {
-        transaction.bounds_session = true;
+        transaction.nature.bounds_session = true;
     }
     if let Event::SessionChanged { state, .. } = event {
-        transaction.bounds_session |= !state.is_open();
+        transaction.nature.bounds_session |= !state.is_open();
     }
     if let Event::Requested { request, .. } = event {
-        transaction.asked = Some(taken_back_by(request));
+        transaction.nature.asked = Some(taken_back_by(request));
     }
-    transaction.begins_anew |= matches!(event, Event::StateAdopted { .. });
+    transaction.nature.begins_anew |= matches!(event, Event::StateAdopted { .. });
     if let Event::ModeChanged { mode } = event {
         let old = transaction.mode.as_ref().map_or(mode.old, |first| first.old);
         transaction.mode = Some(ValueChange::new(old, mode.new));
@@ -216,8 +216,8 @@ fn note(transaction: &mut OperationRecord, event: &Event, state: &State) {
     let (rank, what) = audit::describe(event, state);
     if let Some(title) = audit::with_further(&transaction.what, event) {
         transaction.what = title;
-    } else if rank > transaction.rank {
-        transaction.rank = rank;
+    } else if rank > transaction.nature.rank {
+        transaction.nature.rank = rank;
         transaction.what = what;
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn manage(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     loop {
         ctx.store.refresh()?;
         let all = checkpoint::list(&ctx, None)?;
-        screen.note_text(&overview(&ctx, &all, screen.columns())?);
+        screen.note_text(&overview(&ctx, &all, screen.terminal().columns())?);
         let labels: Vec<&str> = ACTIONS.iter().map(|(_, label)| *label).collect();
         let chosen = prompt::one_of("What next?", None, &labels, 0)?;
         match chosen.and_then(|place| ACTIONS.get(place)).map_or(CheckpointMenuAction::Leave, |(action, _)| *action) {
@@ -76,7 +76,7 @@ fn delete(ctx: &mut Context, screen: &mut Screen, all: &[CheckpointListing]) -> 
     if all.is_empty() {
         return Ok(());
     }
-    let (heading, labels) = menu_lines(all, screen.columns());
+    let (heading, labels) = menu_lines(all, screen.terminal().columns());
     let Some(chosen) = prompt::some_of("Space selects, Enter deletes, Escape leaves", Some(&heading), &labels)? else {
         return Ok(());
     };
@@ -137,7 +137,7 @@ fn roll_back(ctx: &mut Context, screen: &mut Screen, all: &[CheckpointListing]) 
     if all.is_empty() {
         return Ok(None);
     }
-    let (heading, labels) = menu_lines(all, screen.columns());
+    let (heading, labels) = menu_lines(all, screen.terminal().columns());
     let chosen = prompt::one_of("Roll back to which one? Escape leaves", Some(&heading), &labels, all.len() - 1)?;
     match chosen.and_then(|place| all.get(place)) {
         Some(one) => menu::offer(ctx, screen, one),

@@ -49,7 +49,7 @@ pub fn ask(ctx: &mut Context, options: &mut SupervisorOptions, session: SessionP
             .hint("git axiom recover    shows what was cut off")
             .hint("git axiom recover --yes    goes on, as the rules say; then run again"));
     }
-    screen.complain_text(&recovery::tasks(&view, screen.columns()));
+    screen.complain_text(&recovery::tasks(&view, screen.terminal().columns()));
     let declined = |what: &str| Error::new(Code::Declined, format!("{what}; no session was begun"));
     match choose(&view, RecoveryAsker::Run)? {
         Some(CrashRecoveryChoice::Resume) => at_once(ctx, options, session),

@@ -174,7 +174,7 @@ pub fn run(args: &RecoverArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
         return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
     }
     if !args.dry_run && screen.can_ask() && view.cut_off().next().is_some() {
-        screen.complain_text(&recovery::tasks(&view, screen.columns()));
+        screen.complain_text(&recovery::tasks(&view, screen.terminal().columns()));
         match crash_questions::choose(&view, recovery::RecoveryAsker::Recover)? {
             Some(CrashRecoveryChoice::Resume) => {}
             Some(CrashRecoveryChoice::FailedOnly) => {
@@ -188,7 +188,7 @@ pub fn run(args: &RecoverArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
         let (view, plan) = resume::look_and_plan(&mut ctx, &wanted.tasks)?;
         return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
     }
-    let mut text = shown(&view, &args.to_do_it(), screen.columns());
+    let mut text = shown(&view, &args.to_do_it(), screen.terminal().columns());
     if text == recovery::NOTHING && ctx.supervisor_alive()? {
         text = recovery::SESSION_RUNS.to_owned();
     }

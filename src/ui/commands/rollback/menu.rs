@@ -30,7 +30,7 @@ pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
         let mut all = op::list(ctx, None)?;
         all.reverse();
         counts(ctx).iter().for_each(|counts| screen.note(counts));
-        let (heading, mut items) = menu_lines(&all, screen.columns());
+        let (heading, mut items) = menu_lines(&all, screen.terminal().columns());
         let heading = Some(heading).filter(|_| !all.is_empty());
         items.push("Make a new checkpoint".to_owned());
         let question = "Roll back to which checkpoint? (Escape changes nothing)";
