@@ -93,9 +93,9 @@ pub fn choose(ctx: &Context, asked: &UndoSelector) -> Result<UndoTarget> {
 }
 
 /// The later transactions that changed the same places, newest first: why a transaction cannot be undone.
-pub fn changed_since(ctx: &Context, id: &OperationId) -> Result<Vec<OperationRecord>> {
+pub fn later_changes_of_the_same(ctx: &Context, id: &OperationId) -> Result<Vec<OperationRecord>> {
     let all = history::transactions_since(ctx, id, |_| true)?;
-    Ok(undo::changed_since(&all, id).into_iter().cloned().collect())
+    Ok(undo::later_changes_of_the_same(&all, id).into_iter().cloned().collect())
 }
 
 /// The newest transactions that can be undone now, at most `most` of them.

@@ -109,7 +109,7 @@ pub fn subject<'t>(all: &'t [OperationRecord], transaction: &'t OperationRecord)
 }
 
 /// The later transactions that are still effective and changed the same things, newest first: why this one cannot be undone.
-pub fn changed_since<'t>(all: &'t [OperationRecord], id: &OperationId) -> Vec<&'t OperationRecord> {
+pub fn later_changes_of_the_same<'t>(all: &'t [OperationRecord], id: &OperationId) -> Vec<&'t OperationRecord> {
     let Some(place) = all.iter().position(|one| one.id == *id) else { return Vec::new() };
     let (mine, later) = (touched(&all[place]), &all[place + 1..]);
     let cancelled = |one: &OperationRecord| {

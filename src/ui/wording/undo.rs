@@ -163,7 +163,7 @@ pub fn explain(ctx: &Context, transaction: &OperationRecord, error: Error) -> Er
         return error;
     }
     // If the log cannot be read, the error is returned without them.
-    let since = axiom_safety::undo::changed_since(ctx, &transaction.id).unwrap_or_default();
+    let since = axiom_safety::undo::later_changes_of_the_same(ctx, &transaction.id).unwrap_or_default();
     let error = since.iter().filter(|one| one.matters()).take(3).fold(error, |error, later| {
         let OperationRecord { id, at, by, what, .. } = later;
         let way = if later.undoable() { format!("; to take that back first: git axiom undo {id}") } else { String::new() };
