@@ -33,7 +33,7 @@ pub enum AllowPacking {
 /// What a clean-up did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskCleanupReport {
-    /// Bytes that are free now and were not before, in the git directory.
+    /// Bytes that objects, logs, the trash and what ended iterations left take less than before.
     pub freed: u64,
     /// What was done, and what could not be, one line each.
     pub lines: Vec<String>,
@@ -45,13 +45,12 @@ pub struct DiskCleanupReport {
 /// weeks. A step that fails does not keep the next from being tried. A crash leaves some of it, which the next clean-up finds.
 ///
 /// # Errors
-/// `BUSY`, `OPERATION_OPEN`; `IO_FAILED` where the space cannot be measured; `DISK_FULL` where a step found no space: what was done stays
+/// `BUSY`, `OPERATION_OPEN`; `GIT_FAILED` where objects cannot be counted; `DISK_FULL` where a step found no space: what was done stays
 /// done.
 pub fn clean_up(ctx: &mut Context, packing: AllowPacking) -> Result<DiskCleanupReport> {
     ctx.with_change_lock(|ctx| {
         ctx.no_open_operation()?;
-        let free = |ctx: &Context| files::space_at(ctx.repo.common_dir()).map(|space| space.free);
-        let before = free(ctx)?;
+        let before = taken(ctx)?;
         let mut lines = Vec::new();
         let mut full: Option<Error> = None;
         let mut left_alone = |error: Error, lines: &mut Vec<String>| {
@@ -86,7 +85,7 @@ pub fn clean_up(ctx: &mut Context, packing: AllowPacking) -> Result<DiskCleanupR
                 Err(error) => left_alone(error.context("objects were not packed"), &mut lines),
             }
         }
-        let freed = free(ctx)?.saturating_sub(before);
+        let freed = before.saturating_sub(taken(ctx)?);
         match full {
             None => Ok(DiskCleanupReport { freed, lines }),
             Some(error) => Err(Error::new(Code::DiskFull, "the clean-up did not come to its end")
@@ -95,6 +94,17 @@ pub fn clean_up(ctx: &mut Context, packing: AllowPacking) -> Result<DiskCleanupR
                 .hint("git axiom disk --clean    goes on once there is space; what was done stays done")),
         }
     })
+}
+
+/// How many bytes of what a clean-up looks at there are. Not the free space of the file system: others write there meanwhile.
+fn taken(ctx: &Context) -> Result<u64> {
+    let objects = checkpoint::objects(ctx)?;
+    let layout = ctx.layout();
+    let folders = [trash::root(ctx)?, trash::of_files(ctx), layout.agents().folder(), layout.tmp_dir()];
+    let folders = folders.iter().map(|folder| size_of([folder.as_path()].into_iter()).unwrap_or(0));
+    let workspaces = ctx.state().restorable.workspaces.values().map(|workspace| PathBuf::from(&workspace.path));
+    let of_workspaces = workspaces.map(|path| size_of([path.as_path()].into_iter()).unwrap_or(0));
+    Ok(folders.chain(of_workspaces).fold(objects.loose_bytes.saturating_add(objects.packed_bytes), u64::saturating_add))
 }
 
 /// Packs loose refs and objects. Not by `git gc`: it deletes them before the names of the packed ones are certainly on disk, and a power
@@ -176,7 +186,7 @@ pub fn uses(ctx: &Context) -> Result<Vec<DiskUsageEntry>> {
             bytes: history.map(|history| history.bytes),
             ..of("notes' history", &[], Some("git axiom checkpoint compact"))
         },
-        counted("loose objects", objects.loose, objects.loose_bytes, "git axiom checkpoint compact"),
+        counted("loose objects", objects.loose, objects.loose_bytes, "git axiom disk --clean"),
         counted("packs", objects.packs, objects.packed_bytes, "git axiom checkpoint compact"),
         DiskUsageEntry { count: Some(workspaces.len() as u64), ..of("workspaces", &workspaces, None) },
         of("trash", &trashes, Some("git axiom disk --clean")),

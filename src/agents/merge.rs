@@ -237,8 +237,9 @@ fn edit(task: &Task, merged: &MergedTaskWork) -> TaskChangeSet {
 fn message(ctx: &Context, case: &Task) -> String {
     let state = ctx.state();
     let task = &case.id;
-    let known = || state.record.tasks.get(task).and_then(|record| record.last_agent.as_ref());
-    let agent = state.restorable.workspaces.get(task).map(|workspace| &workspace.agent).or_else(known);
+    // The workspace may have been made for another one.
+    let agent = state.record.tasks.get(task).and_then(|record| record.last_agent.as_ref());
+    let agent = agent.or_else(|| state.restorable.workspaces.get(task).map(|workspace| &workspace.agent));
     let title = case.title.replace(['\n', '\r'], " ");
     match agent {
         Some(agent) => {

@@ -58,8 +58,18 @@ pub fn of(ctx: &Context, task: &TaskId) -> Result<TaskDiff> {
         return Ok(TaskDiff { workspace: Some(place.path.clone()), ..held });
     }
     let Some(tip) = ctx.repo.refs().read_ref(&workspaces::branch_of(ctx, task))? else {
-        return Err(Error::new(Code::InvalidTransition, format!("nobody has worked on '{task}', so it changed nothing"))
-            .hint("git axiom status    shows who works on what"));
+        let has_run = ctx.state().record.tasks.get(task).is_some_and(|record| record.iterations > 0);
+        let (what, hint) = match has_run {
+            true => (
+                format!("nothing is there of the work on '{task}' now"),
+                format!("git axiom task audit {task}    says what became of it"),
+            ),
+            false => (
+                format!("nobody has worked on '{task}', so it changed nothing"),
+                "git axiom status    shows who works on what".to_owned(),
+            ),
+        };
+        return Err(Error::new(Code::InvalidTransition, what).hint(hint));
     };
     let base = branched(ctx, &tip)?
         .ok_or_else(|| Error::new(Code::GitFailed, format!("the branch of '{task}' is of no history of the target")))?;

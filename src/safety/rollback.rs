@@ -50,6 +50,7 @@ use axiom_model::work::tasks::task::{TaskChangeSet, TaskStatus};
 use self::own_worktrees::OwnWorktreesFate;
 use self::to_prompt::BesideWorktree;
 use crate::operation::planned_changes::FileLossLine;
+use crate::operation::standing_lines::OpenedGates;
 pub use crate::operation::stop_agents::StoppedAgentLine;
 pub use exact_name::named_exactly;
 pub use newest_differing::{NewestDifferingCheckpoint, is_file as is_file_or_held, newest_differing};
@@ -158,7 +159,7 @@ pub fn preview(ctx: &Context, wish: RollbackRequest<'_>) -> Result<RollbackPrevi
     }
     let stopped = preview.changes.agents.iter().map(|agent| agent.task_id.clone()).collect();
     let (standing, held) = of_tasks(ctx, &plan.operation, wish, &stopped);
-    preview.changes.add_standing(&ctx.state().restorable, &standing, &held);
+    preview.changes.add_standing(&ctx.state().restorable, &standing, &held, OpenedGates::SaidElsewhere);
     preview.changes_nothing = preview.changes.agents.is_empty() && no_change::changes_nothing(ctx, &plan.operation, &captured)?;
     for change in &plan.operation.worktrees {
         preview.moves_aside.extend(in_the_way(ctx, change, &captured)?);
@@ -256,7 +257,7 @@ fn locked(ctx: &mut Context, wish: RollbackRequest<'_>, stopped: &BTreeSet<TaskI
     let mut plan = wish.plan(ctx, (&record, &document), &captured)?;
     plan.operation.safety = Some(safety.name.clone());
     let (standing, held) = of_tasks(ctx, &plan.operation, wish, stopped);
-    plan.preview.changes.add_standing(&ctx.state().restorable, &standing, &held);
+    plan.preview.changes.add_standing(&ctx.state().restorable, &standing, &held, OpenedGates::SaidElsewhere);
     plan.operation.gates = held;
     for worktree in &mut plan.operation.worktrees {
         let main = ctx.repo.worktrees().main_worktree()?;

@@ -28,6 +28,7 @@ pub(crate) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
             GateKind::Claim => !ready.contains(state, task) || gate.decision.is_none() && mode.claims(),
             GateKind::HumanReview if is_about_start(gate) => !is_pending,
             GateKind::Merge if mode.merges() && only_asks_to_merge(gate, task) => true,
+            GateKind::Merge if target.as_ref().is_some_and(|target| gate.is_of_another_target(target)) => true,
             GateKind::Merge | GateKind::HumanReview => {
                 !case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none())
             }

@@ -12,6 +12,7 @@ use crate::operation::extras_of;
 use crate::operation::in_progress;
 use crate::operation::planned_changes::{AffectedFileLine, AffectedWorkspaceLine, FileLossLine, MovedHeadLine, PlannedChanges};
 use crate::operation::staged;
+use crate::operation::standing_lines::OpenedGates;
 use axiom_base::error::Result;
 use axiom_git::{CaptureExtras, TreeChange};
 use axiom_model::base::names::RepoPath;
@@ -90,8 +91,7 @@ pub(super) fn preview(
     let of_submodules = operation.submodules.iter().map(|change| &change.worktree);
     let heads = operation.worktrees.iter().chain(of_submodules).filter(|change| change.head.old != change.head.new);
     let workspaces = operation.workspaces.iter();
-    planned.add_standing(&ctx.state().restorable, &operation.standing, &operation.gates);
-    let changes = PlannedChanges {
+    let mut changes = PlannedChanges {
         refs: advanced.chain(operation.refs.iter().cloned()).collect(),
         branch_configs: operation.branch_configs.clone(),
         stash: operation.stash.clone(),
@@ -101,6 +101,7 @@ pub(super) fn preview(
         mode: operation.mode,
         ..planned
     };
+    changes.add_standing(&ctx.state().restorable, &operation.standing, &operation.gates, OpenedGates::Named);
     Ok(UndoPreview {
         changes,
         lost: lost.iter().map(|change| Path::new(&change.worktree).join(change.path.to_path()).display().to_string()).collect(),

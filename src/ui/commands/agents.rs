@@ -104,6 +104,7 @@ fn working_in_words(working: &[WorkingAgentJson]) -> StyledText {
     for one in working {
         let by = match one.state {
             Some(status::ORPHANED) => "nobody (git axiom recover)",
+            Some("waiting" | "ended" | "held" | "paused" | "dead") => "nobody now (git axiom run)",
             Some(_) => "git axiom run",
             None => "you",
         };

@@ -94,7 +94,7 @@ struct DiskUseJson {
 /// What cleaning did.
 #[derive(Serialize)]
 struct DiskCleanJson {
-    /// Bytes that are free now and were not before, in the git directory.
+    /// Bytes that objects, logs, the trash and what ended iterations left take less than before.
     freed: u64,
     /// What was done, and what could not be.
     did: Vec<String>,
@@ -154,7 +154,7 @@ fn in_words(systems: &[FileSystemSpace], uses: &[DiskUsageEntry]) -> StyledText 
         rows.push(vec![size_text(Some(one.space.free)), size_text(Some(one.space.total)), level, one.holds.join(", "), place]);
     }
     let mut text = StyledText::from(StyledGrid::of(rows).headed().cut(&[4, 3]));
-    let mut rows = vec![["USED BY", "SIZE", "COUNT", "TO FREE SOME"].map(String::from).to_vec()];
+    let mut rows = vec![["USED BY", "SIZE", "COUNT", "WHAT MAY FREE SOME"].map(String::from).to_vec()];
     for one in uses {
         let count = one.count.map_or_else(|| "-".to_owned(), |count| count.to_string());
         let limit = one.limit.map_or_else(String::new, |limit| format!(" of {}", size_text(Some(limit))));

@@ -32,9 +32,9 @@ the steps in between (claims, iterations, gates) and what is saved before each p
 axiom prompts') are listed only with --all.
 
 'git axiom undo ID' undoes one if UNDO says yes; a unique beginning of the id is enough. It says
-no if something changed since, - if there is nothing to undo, and gone if the objects are no
-longer there (they are kept for checkpoints.keepDeletedDays); --json gives the reason under
-'obstacle'.")]
+no if something changed since, - if there is nothing to undo or another verb takes it back, and
+gone if the objects are no longer there (they are kept for checkpoints.keepDeletedDays); --json
+gives the reason under 'obstacle'.")]
 pub struct LogArgs {
     /// Show at most this many
     #[arg(short = 'n', long = "max-count", value_name = "NUMBER")]

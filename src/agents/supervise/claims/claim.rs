@@ -96,7 +96,7 @@ impl ClaimsUnderWay {
         let may_ask = asked.iter().filter(|gate| gate.decision.is_none()).count() < MOST_CLAIM_GATES;
         let Some(task) = ready.iter().find(|task| may_ask && !has_gate.contains(**task)) else { return Ok(false) };
         let title = core.desk.ctx.state().task(task)?.title.clone();
-        core.desk.open_gate(GateKind::Claim, task, format!("start {task}: {title}"), Vec::new())?;
+        core.desk.open_gate(GateKind::Claim, task, Gate::to_start(task, &title), Vec::new())?;
         Ok(true)
     }
 

@@ -82,7 +82,8 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         let Some(work) = &agent.work else { continue };
         // The status does not fail because of a log that cannot be read.
         let printed = last_printed(&ctx.layout().agents().log(&agent.id, &work.task), &ctx.config, work.iteration);
-        let printed = printed.ok().flatten();
+        // Iterations are numbered in each attempt: a line of an earlier one is nothing that it does now.
+        let printed = printed.ok().flatten().filter(|printed| printed.at >= work.claimed_at);
         view.last_activity = view.last_activity.max(printed.as_ref().map(|printed| printed.at));
         view.last_line = printed.and_then(|printed| printed.line);
         if let Some(sign) = view.last_activity.filter(|_| !status.attended) {

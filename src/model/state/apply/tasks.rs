@@ -8,6 +8,7 @@ use crate::base::ids::TaskId;
 use crate::state::current_state::State;
 use crate::state::event_envelope::EventAuthor;
 use crate::state::graph;
+use crate::work::gates::gate::{Gate, GateKind};
 use crate::work::tasks::task::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use axiom_base::error::Code;
 
@@ -48,6 +49,28 @@ pub(super) fn change_tasks_by(state: &mut State, by: &EventAuthor, edits: &[Task
         record.edited.extend(told.map(|change| change.field().to_owned()));
     }
     Ok(())
+}
+
+/// A gate that asks whether a task may start names it as it is.
+fn rename_in_gate(state: &mut State, edit: &TaskChangeSet) {
+    let title = edit.changes.iter().find_map(|change| match change {
+        TaskFieldChange::Title(title) => Some(title),
+        TaskFieldChange::Body(_)
+        | TaskFieldChange::Parent(_)
+        | TaskFieldChange::After(_)
+        | TaskFieldChange::Needs(_)
+        | TaskFieldChange::StartEarly(_)
+        | TaskFieldChange::Persona(_)
+        | TaskFieldChange::Verify(_)
+        | TaskFieldChange::Limits(_)
+        | TaskFieldChange::Status(_)
+        | TaskFieldChange::Merged(_)
+        | TaskFieldChange::Reason(_) => None,
+    });
+    let gate = Gate::id_for(GateKind::Claim, &edit.id).ok().and_then(|id| state.restorable.gates.get_mut(&id));
+    if let Some((title, gate)) = title.zip(gate).filter(|(title, gate)| gate.reason == Gate::to_start(&edit.id, &title.old)) {
+        gate.reason = Gate::to_start(&edit.id, &title.new);
+    }
 }
 
 /// As [`add_tasks`]; counts those of an agent.
@@ -111,6 +134,7 @@ pub(super) fn change_tasks(state: &mut State, edits: &[TaskChangeSet], at: Times
         [one] => state.record.last_action = Some(format!("changed {}", one.id)),
         many => state.record.last_action = Some(format!("changed {}", count(many.len(), "task"))),
     }
+    edits.iter().for_each(|edit| rename_in_gate(state, edit));
     for edit in edits.iter().filter(|edit| !edit.changes.iter().all(TaskFieldChange::leaves_complete)) {
         if let Some(record) = state.record.tasks.get_mut(&edit.id) {
             record.complete = None;

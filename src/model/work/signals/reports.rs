@@ -131,7 +131,8 @@ impl TaskReports {
         let room = MOST_CHANGED.saturating_sub(self.changed.len());
         let new: Vec<&String> = report.files.iter().filter(|name| !self.changed.contains(*name)).take(room).collect();
         self.changed.extend(new.into_iter().cloned());
-        self.files_modified = self.changed.len() as u64;
+        // An earlier attempt, or what was captured since, may know of more.
+        self.files_modified = self.files_modified.max(self.changed.len() as u64);
         self.given_back &= report.outcome != IterationOutcome::Complete;
     }
 

@@ -95,7 +95,7 @@ pub fn block(args: &TaskBlockArgs, global: &GlobalArgs, screen: &mut Screen) -> 
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let BlockReport { changed, stopped } = blocking::block(&mut ctx, &ids, &args.reason, &mut ProgressPrinter::new(false))?;
     for agent in &stopped {
-        screen.note(&format!("stopped {agent}; its workspace stays"));
+        screen.note(&format!("{agent} leaves its task; its workspace stays"));
     }
     report(screen, &ids, &changed, "blocked")?;
     tell_hooks(&mut ctx, screen);
@@ -113,7 +113,7 @@ pub fn archive(args: &TaskArchiveArgs, global: &GlobalArgs, screen: &mut Screen)
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let BlockReport { changed, stopped } = blocking::archive(&mut ctx, &ids, &mut ProgressPrinter::new(false))?;
     for agent in &stopped {
-        screen.note(&format!("stopped {agent}; its workspace stays"));
+        screen.note(&format!("{agent} leaves its task; its workspace stays"));
     }
     report(screen, &ids, &changed, "archived")?;
     tell_hooks(&mut ctx, screen);

@@ -19,12 +19,12 @@ pub fn impossible(model: &PanelModel, command: PanelCommand) -> Option<String> {
         PanelCommand::Logs | PanelCommand::Fullscreen => {
             model.agent_row().is_none().then(|| none(model, PanelCommandScope::Agent))
         }
-        PanelCommand::Block => match task_status(model) {
+        PanelCommand::Block => match status_of_row(model) {
             Ok(TaskStatus::Pending | TaskStatus::Active | TaskStatus::Failed) => None,
             Ok(status @ (TaskStatus::Done | TaskStatus::Blocked | TaskStatus::Archived)) => Some(format!("it is {status}")),
             Err(why) => Some(why),
         },
-        PanelCommand::Unblock => match task_status(model) {
+        PanelCommand::Unblock => match status_of_row(model) {
             Ok(TaskStatus::Blocked | TaskStatus::Failed) => None,
             Ok(TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Archived) => {
                 Some("it is not blocked".to_owned())
@@ -124,6 +124,11 @@ fn none(model: &PanelModel, of: PanelCommandScope) -> String {
         true => format!("no {what} is selected"),
         false => format!("the view '{}' names no {what}", model.view.title()),
     }
+}
+
+/// The status of the selected task or group.
+fn status_of_row(model: &PanelModel) -> Result<TaskStatus, String> {
+    model.task_row().map(|row| row.status).ok_or_else(|| none(model, PanelCommandScope::Task))
 }
 
 fn task_status(model: &PanelModel) -> Result<TaskStatus, String> {

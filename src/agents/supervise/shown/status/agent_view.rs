@@ -22,6 +22,8 @@ pub(super) fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -
     let workspace = work.and_then(|work| state.restorable.workspaces.get(&work.task));
     let reports = work.and_then(|work| state.reports(&work.task));
     let captured = reports.and_then(|reports| reports.captured.as_ref());
+    // Of what an earlier agent had left, nobody can tell what this one did.
+    let captured = captured.filter(|captured| work.is_none_or(|work| captured.at >= work.claimed_at));
     let (captured_at, lines) = (captured.map(TaskCaptureRecord::seen_at_work), captured.and_then(|captured| captured.lines));
     let heard = work.map(|work| captured_at.map_or(work.last_activity, |at| at.max(work.last_activity)));
     let since_claimed = |work: &AgentWork| now.or(heard).map(|until| whole_seconds(work.claimed_at, until));
