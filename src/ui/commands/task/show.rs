@@ -174,6 +174,12 @@ fn in_words<'a>(
     }
     let mut text = StyledText::from(format!("{}: {}\n", task.id, visible::line(&task.title)));
     text.push_grid(facts(rows));
+    text + told_and_looks(state, task, body)
+}
+
+/// What its agents are told, and what shows their work.
+fn told_and_looks(state: &State, task: &Task, body: Option<&str>) -> StyledText {
+    let mut text = StyledText::new();
     if let Some(body) = body {
         // Indented, so that a line of the body cannot look like one of git axiom's own.
         text.push_str(&format!("\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")));
