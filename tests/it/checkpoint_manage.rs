@@ -6,6 +6,12 @@ use crate::terminal::Terminal;
 const ESCAPE: &str = "\x1b";
 const DOWN: &str = "\x1b[B";
 const WHAT_NEXT: &str = "What next?";
+// How far below the first action of the menu the others are.
+const SHOW: &[&str] = &[DOWN, "\r"];
+const ROLL_BACK: &[&str] = &[DOWN, DOWN, "\r"];
+const DELETE: &[&str] = &[DOWN, DOWN, DOWN, "\r"];
+const DELETE_OLD: &[&str] = &[DOWN, DOWN, DOWN, DOWN, "\r"];
+const COMPACT: &[&str] = &[DOWN, DOWN, DOWN, DOWN, DOWN, "\r"];
 
 fn manager(scratch: &Scratch) -> Terminal {
     let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
@@ -43,19 +49,27 @@ fn it_counts_and_escape_changes_nothing_anywhere() {
     assert!(seen.contains("2/50 checkpoints (2 named, 0 automatic)"), "{seen}");
     // Each action is left again.
     terminal.keys(&["\r"]);
+    terminal.wait_for("Its name");
+    terminal.keys(&[ESCAPE]);
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(SHOW);
+    terminal.wait_for("Show which one?");
+    terminal.keys(&[ESCAPE]);
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(DELETE);
     terminal.wait_for("Space selects");
     terminal.keys(&[" ", ESCAPE]);
     terminal.wait_for(WHAT_NEXT);
-    terminal.keys(&[DOWN, "\r"]);
+    terminal.keys(DELETE_OLD);
     terminal.wait_for("Older than how many days");
     terminal.keys(&["\r"]);
     terminal.wait_for(WHAT_NEXT);
-    terminal.keys(&[DOWN, "\r"]);
+    terminal.keys(DELETE_OLD);
     terminal.wait_for("Older than how many days");
     terminal.keys(&["x", "\r"]);
     terminal.wait_for("is not a number of days");
     terminal.wait_for(WHAT_NEXT);
-    terminal.keys(&[DOWN, DOWN, DOWN, "\r"]);
+    terminal.keys(ROLL_BACK);
     terminal.wait_for("Roll back to which one?");
     terminal.keys(&[ESCAPE]);
     terminal.wait_for(WHAT_NEXT);
@@ -68,7 +82,7 @@ fn it_counts_and_escape_changes_nothing_anywhere() {
 fn it_deletes_what_was_selected_and_that_can_be_undone() {
     let scratch = with_checkpoints(&["a", "b", "c", "d", "e"]);
     let mut terminal = manager(&scratch);
-    terminal.keys(&["\r"]);
+    terminal.keys(DELETE);
     terminal.wait_for("Space selects");
     // The oldest two. Named ones are asked about twice.
     terminal.keys(&[" ", DOWN, " ", "\r"]);
@@ -79,7 +93,7 @@ fn it_deletes_what_was_selected_and_that_can_be_undone() {
     terminal.keys(&["n", "\r"]);
     terminal.wait_for(WHAT_NEXT);
     assert_eq!(names(&scratch).len(), 5);
-    terminal.keys(&["\r"]);
+    terminal.keys(DELETE);
     terminal.wait_for("Space selects");
     terminal.keys(&[" ", DOWN, " ", "\r"]);
     terminal.wait_for("Delete the protected ones too?");
@@ -104,7 +118,7 @@ fn what_is_protected_stays_and_the_rest_goes() {
         scratch.axiom(&["checkpoint", "create", name]);
     }
     let mut terminal = manager(&scratch);
-    terminal.keys(&["\r"]);
+    terminal.keys(DELETE);
     terminal.wait_for("Space selects");
     terminal.keys(&[" ", DOWN, " ", "\r"]);
     let seen = terminal.wait_for("Delete the protected ones too?");
@@ -125,10 +139,10 @@ fn it_packs_and_goes_back_after_showing_what_that_reverts() {
     let scratch = with_checkpoints(&["a"]);
     scratch.write("a.txt", "changed\n");
     let mut terminal = manager(&scratch);
-    terminal.keys(&[DOWN, DOWN, "\r"]);
+    terminal.keys(COMPACT);
     terminal.wait_for(" loose objects; the repository took");
     terminal.wait_for(WHAT_NEXT);
-    terminal.keys(&[DOWN, DOWN, DOWN, "\r"]);
+    terminal.keys(ROLL_BACK);
     terminal.wait_for("Roll back to which one?");
     terminal.keys(&["\r"]);
     let seen = terminal.wait_for("Go back?");
@@ -138,6 +152,32 @@ fn it_packs_and_goes_back_after_showing_what_that_reverts() {
     let (status, seen) = terminal.end();
     assert!(status.success() && seen.contains("git axiom undo"), "{seen}");
     assert_eq!(scratch.read("a.txt"), "a\n");
+}
+
+/// All of it by the menu: none is there, one is made, looked at, and made under a name; one without a name is not called automatic.
+#[test]
+fn it_makes_checkpoints_and_shows_what_they_hold() {
+    let scratch = Scratch::new();
+    let mut terminal = manager(&scratch);
+    terminal.keys(SHOW);
+    terminal.wait_for("There is no checkpoint yet.");
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(&["\r"]);
+    terminal.wait_for("Its name");
+    terminal.keys(&["\r"]);
+    let seen = terminal.wait_for("1/50 checkpoints (0 named, 1 manual, 0 automatic)");
+    assert!(seen.contains("Made checkpoint manual-"), "{seen}");
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(SHOW);
+    terminal.wait_for("Show which one?");
+    terminal.keys(&["\r"]);
+    let seen = terminal.wait_for("refs/axiom/captures/manual-");
+    assert!(seen.contains(", manual\r\n"), "{seen}");
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(&[ESCAPE]);
+    assert!(terminal.end().0.success());
+    let listed = scratch.axiom(&["checkpoint", "list"]);
+    assert!(listed.contains("  manual  manual-") && !listed.contains("auto"), "{listed}");
 }
 
 #[test]
@@ -156,7 +196,7 @@ fn before_old_ones_go_there_is_a_checkpoint_of_what_is_there() {
     }
     scratch.write("a.txt", "now\n");
     let mut terminal = manager(&scratch);
-    terminal.keys(&[DOWN, "\r"]);
+    terminal.keys(DELETE_OLD);
     terminal.wait_for("Older than how many days");
     terminal.keys(&["0", "\r"]);
     terminal.wait_for("Delete?");

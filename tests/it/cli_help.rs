@@ -64,3 +64,24 @@ fn an_id_that_does_not_exist_is_answered_with_the_one_that_was_meant() {
     let run = env.axiom(&["task", "show", "t2"]);
     assert!(run.stderr.contains("hint: see 'git axiom task list'"), "{run}");
 }
+
+/// Lines that were wrapped by hand are not wrapped once more for who asks for a width.
+#[test]
+fn help_in_a_pipe_is_wrapped_once_for_the_columns_that_are_asked_for() {
+    let env = TestEnv::empty();
+    let mut command = env.axiom_command(env.root(), ["output", "-h"]);
+    let narrow = env
+        .run(
+            {
+                command.env("COLUMNS", "80");
+                command
+            },
+            None,
+        )
+        .success()
+        .stdout;
+    assert!(narrow.lines().all(|line| line.len() <= 80), "{narrow}");
+    let prose = narrow.split("Prints what the agent printed").nth(1).unwrap();
+    let first: Vec<&str> = prose.lines().take(4).collect();
+    assert!(first[1..].iter().all(|line| line.len() > 50), "{narrow}");
+}

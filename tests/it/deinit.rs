@@ -94,10 +94,12 @@ fn everything_of_ours_goes_and_what_is_printed_brings_it_back() {
         }])
     );
     assert_eq!(would["workspaces"][0]["notHeld"], 1);
+    assert_eq!(would["folder"], answer["folder"], "the plan names the folder that is made");
     let stays: Vec<&str> = answer["stays"].as_array().unwrap().iter().map(|what| what.as_str().unwrap()).collect();
     assert!(
         stays.iter().any(|what| what.contains("branch axiom/open")) && stays.iter().any(|what| what.contains("notes of others"))
     );
+    assert!(!stays.iter().any(|what| what.contains("approved")), "nothing was: {stays:?}");
     // What no capture holds is where it says.
     assert_eq!(std::fs::read_to_string(folder.join("workspaces/ed-001-open/ignored.log")).unwrap(), "only here\n");
     let mode = |path: &Path| std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777;

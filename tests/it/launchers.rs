@@ -229,6 +229,12 @@ fn a_launcher_of_the_shell_calls_only_tools_of_the_system_and_goes_on_from_what_
     let ended = place.run(Launcher::Shell, &tree, &path("/usr/bin:/bin")).unwrap();
     assert!(ended.status.success() && ended.stdout.is_empty(), "{ended:?}");
     assert_eq!(std::fs::read_dir(place.at("home/.local/state/git-axiom/unstarted")).unwrap().count(), 1, "{ended:?}");
+    if node().is_some() {
+        let ended = place.run(Launcher::Node, &tree, &path("/usr/bin:/bin")).unwrap();
+        assert!(ended.status.success() && ended.stdout.is_empty(), "{ended:?}");
+        let noted = std::fs::read_dir(place.at("home/.local/state/git-axiom/unstarted")).unwrap().count();
+        assert_eq!(noted, 2, "the plugin of opencode notes it too: {ended:?}");
+    }
     let good = place.with_program("good");
     let ended = place.run(Launcher::Shell, &tree, &path(&good.display().to_string())).unwrap();
     assert!(ended.status.success() && place.at("home/ran").exists(), "{ended:?}");

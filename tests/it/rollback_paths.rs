@@ -144,6 +144,9 @@ fn a_time_means_the_newest_checkpoint_that_was_there() {
     assert_eq!(named("2026-01-13T11:00:00Z"), "second");
     assert_eq!(named("@1768303000"), "second");
     scratch.refused(&["restore", "--at", "2026-01-13T09:59:59Z", "--", "a.txt"], "UNKNOWN_CHECKPOINT", 2);
+    let early = scratch.axiom_with(&["rollback", "--at", "2026-01-13T09:59:59Z", "--dry-run"], &[]);
+    let words = String::from_utf8_lossy(&early.stderr).into_owned();
+    assert!(words.contains("hint: git axiom checkpoint show first    shows the oldest, from 2026-01-13 1"), "{words}");
     scratch.refused(&["restore", "--at", "nonsense", "--", "a.txt"], "INVALID_INPUT", 2);
     // A forgotten path must not take commits off the branch.
     for args in

@@ -136,3 +136,21 @@ fn the_first_use_that_the_page_shows_works_as_written() {
     }
     assert!(!scratch.has("hello.txt"));
 }
+
+/// The checkpoint of a prompt is known by what the prompt was.
+#[test]
+fn the_menu_shows_the_text_of_a_prompt() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["attach", "claude"]);
+    let payload = serde_json::json!({
+        "session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "Tidy the parser", "cwd": scratch.path()
+    });
+    let mut hook = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+    let mut hook = hook.args(["hook", "claude"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut hook.stdin.take().unwrap(), payload.to_string().as_bytes()).unwrap();
+    assert!(hook.wait().unwrap().success());
+    let mut menu = at_terminal(&scratch, &["rollback"]);
+    menu.wait_for("prompt-0001  Tidy the parser");
+    menu.keys(&[ESCAPE]);
+    assert!(menu.end().0.success());
+}

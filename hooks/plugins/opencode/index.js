@@ -36,17 +36,20 @@ const find = () => {
     } catch {}
   }
 }
-const call = (program) => {
-  const file = find()
-  if (file) return [file, "hook", program, "--plugin"]
-  // Nothing is saved: that is noted for `git axiom sessions`.
+// Nothing is saved: that is noted for `git axiom sessions`.
+const note = (program, folderOfSession) => {
   try {
-    const here = process.cwd()
+    const here = folderOfSession || process.cwd()
     const folder = join(STATE, "unstarted")
     const key = createHash("sha256").update(here).digest("hex").slice(0, 16)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(join(folder, `${program}-${key}`), `${program}\n${Math.floor(Date.now() / 1000)}\n${here}\n`, { mode: 0o600 })
   } catch {}
+}
+const call = (program) => {
+  const file = find()
+  if (file) return [file, "hook", program, "--plugin"]
+  note(program)
   return []
 }
 
@@ -58,8 +61,8 @@ const send = (o) => new Promise((done) => {
   const p = spawn(BIN, ARGS, { cwd: o.cwd, stdio: ["pipe", "pipe", "ignore"] })
   const t = setTimeout(() => { p.kill(); done({}) }, 20000)
   p.stdout.on("data", (d) => { said += d })
-  p.on("error", () => { clearTimeout(t); done({}) })
-  p.on("close", (code) => { clearTimeout(t); done({ code, said }) })
+  p.on("error", () => { note("opencode", o.cwd); clearTimeout(t); done({}) })
+  p.on("close", (code) => { if (code === 126 || code === 127) note("opencode", o.cwd); clearTimeout(t); done({ code, said }) })
   p.stdin.on("error", () => {})
   p.stdin.end(JSON.stringify(o))
 })

@@ -1,13 +1,15 @@
 //! What is left alone, in words, with the way to take it out by hand.
 
 use axiom_base::error::Result;
-use axiom_base::{env, files};
+use axiom_base::files;
 use axiom_git::RefValue;
+use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::base::names::RefName;
 use axiom_model::base::own_names::NOTES;
 use axiom_model::operation::deinit_branches::TaskBranchFate;
 use axiom_model::program_hooks::recipe::RECIPES;
 use axiom_safety::context::handle::Context;
+use axiom_safety::context::trust;
 use axiom_safety::program_hooks::attach;
 use axiom_safety::program_hooks::file_edit::{ProgramFileChange, WriteProgramFiles};
 use axiom_safety::program_hooks::program_files::AttachScope;
@@ -44,8 +46,10 @@ pub(super) fn all(ctx: &Context, known: &DeinitFindings<'_>) -> Result<Vec<Strin
     for (key, _) in ctx.repo.settings().settings_in(&ctx.repo.settings().own_config().unwrap_or_default())? {
         stays.push(format!("your setting {key}: git config --local --unset-all {key}    takes it out"));
     }
-    if let Some(state) = env::user_state_dir() {
-        stays.push(format!("what you approved, in '{}'", state.join("git-axiom").display()));
+    // An approval that cannot be read may be one.
+    if trust::approved(&ctx.repo).map_or(true, |approved| approved.is_some()) {
+        let repository = shell_word(&ctx.repo.common_dir().to_string_lossy());
+        stays.push(format!("what you approved: git axiom trust --revoke {repository}    takes it back"));
     }
     Ok(stays)
 }

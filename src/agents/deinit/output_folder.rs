@@ -8,6 +8,9 @@ use axiom_git::outermost_worktree;
 use axiom_safety::context::handle::Context;
 use axiom_store::beside::known_repositories;
 
+/// How many folders of one day get a number.
+const MOST_A_DAY: u32 = 100;
+
 /// The folder that was named, or a free name beside the outermost worktree that the repository lies in.
 pub(super) fn folder(ctx: &Context, wanted: Option<&Path>) -> Result<PathBuf> {
     let known = worktrees(ctx)?;
@@ -17,7 +20,8 @@ pub(super) fn folder(ctx: &Context, wanted: Option<&Path>) -> Result<PathBuf> {
     let main = ctx.repo.worktrees().main_worktree()?;
     let outermost = outermost_worktree(main.path(), &known).unwrap_or_else(|| main.path().to_owned());
     let name = main.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let time = env::time_zone().to_datetime(env::now()).strftime("%Y-%m-%dT%H-%M-%S").to_string();
+    // The day alone: so a plan names the folder that the command makes a moment later.
+    let day = env::time_zone().to_datetime(env::now()).strftime("%Y-%m-%d").to_string();
     let place = match outermost.parent() {
         Some(above) if above.parent().is_some() => above,
         Some(_) | None => return Err(no_place(&outermost, "beside it there is only '/'")),
@@ -25,10 +29,12 @@ pub(super) fn folder(ctx: &Context, wanted: Option<&Path>) -> Result<PathBuf> {
     if let Some(error) = files::refuses_changes(place) {
         return Err(no_place(&outermost, &format!("nothing can be written beside it: {error}")));
     }
-    let beside = place.join(format!("{name}-axiom-{time}"));
-    let free =
-        if beside.symlink_metadata().is_ok() { place.join(format!("{name}-axiom-{time}-{}", env::fresh_id())) } else { beside };
-    checked(ctx, &free, &known)
+    let named = |number: u32| match number {
+        1 => place.join(format!("{name}-axiom-{day}")),
+        _ => place.join(format!("{name}-axiom-{day}-{number}")),
+    };
+    let free = (1..=MOST_A_DAY).map(named).find(|folder| folder.symlink_metadata().is_err());
+    checked(ctx, &free.unwrap_or_else(|| place.join(format!("{name}-axiom-{day}-{}", env::fresh_id()))), &known)
 }
 
 fn no_place(outermost: &Path, why: &str) -> Error {

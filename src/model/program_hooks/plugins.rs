@@ -32,6 +32,10 @@ const LAUNCH_SH: &str = include_str!("launchers/launch.sh");
 const LAUNCH_JS: &str = include_str!("launchers/launch.js");
 const V2_JS: &str = include_str!("launchers/v2.js");
 
+/// Where the plugin of opencode learns that what it calls cannot be started: from node, and from a shell that takes it for a script.
+const ON_ERROR: &str = "p.on(\"error\", () => { ";
+const ON_CLOSE: &str = "p.on(\"close\", (code) => { ";
+
 /// All of them.
 pub fn plugin_files() -> Vec<PluginFile> {
     let mut all = vec![
@@ -120,5 +124,7 @@ fn opencode() -> String {
         "{}{}",
         LAUNCH_JS.replacen("\nimport", &format!("\n{import}\nimport"), 1),
         body.replace(PLUGIN_CALL, "call(\"opencode\")")
+            .replace(ON_ERROR, &format!("{ON_ERROR}note(\"opencode\", o.cwd); "))
+            .replace(ON_CLOSE, &format!("{ON_CLOSE}if (code === 126 || code === 127) note(\"opencode\", o.cwd); "))
     )
 }

@@ -1,5 +1,7 @@
 //! Tasks for display: the stored status or one derived from the rest of the state, counts, and the next commands.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::displayed_status::DisplayedTaskStatus;
@@ -7,7 +9,7 @@ use crate::base::ids::TaskId;
 use crate::queries::groups::TaskGroupTree;
 use crate::queries::task_standing;
 use crate::state::current_state::State;
-use crate::work::gates::gate::{Gate, is_for_trust, to_settle_first};
+use crate::work::gates::gate::{Gate, GateKind, is_for_trust, to_settle_first};
 use crate::work::tasks::task::{Task, TaskKind, TaskStatus};
 
 impl DisplayedTaskStatus {
@@ -58,6 +60,8 @@ pub struct TaskProgress {
     pub ready: u32,
     /// Pending tasks that wait for nothing but a human, at a gate.
     pub at_gates: u32,
+    /// Done tasks that wait for a human, at a gate.
+    pub done_at_gates: u32,
     /// Pending, and wait for others: what `task list --status waiting` shows.
     pub waiting: u32,
 }
@@ -73,16 +77,25 @@ pub fn next_commands(state: &State) -> Vec<String> {
         // Approved before, such a gate opens again.
         commands.push("git axiom trust    shows the project's files, and asks".to_owned());
     }
-    let together = waiting.iter().filter(|gate| gate.goes_with_all()).count();
+    // Where the mode merges by itself, such a merge goes on once the files are approved.
+    let goes_on_by_itself =
+        |gate: &Gate| gate.kind == GateKind::Merge && is_for_trust(&gate.reason) && state.restorable.mode.merges();
+    let together = waiting.iter().filter(|gate| gate.goes_with_all() && !goes_on_by_itself(gate)).count();
     if together > 1 {
         commands.push(format!("git axiom gate approve --all    approves {together} of them"));
     }
-    for gate in waiting.iter().take(MOST_COMMANDS) {
+    for gate in waiting.iter().take(MOST_COMMANDS).filter(|gate| !goes_on_by_itself(gate)) {
         commands.extend(to_settle_first(&gate.reason));
         commands.push(gate.kind.command(gate.id.as_str()));
     }
     if waiting.len() > MOST_COMMANDS {
         commands.push("git axiom gate list    shows everything that waits".to_owned());
+    }
+    if !waiting.is_empty() {
+        commands.push("git axiom run --until-idle    goes on then".to_owned());
+    }
+    if waiting.iter().filter(|gate| gate.kind == GateKind::Claim && gate.held.is_none()).count() > 1 {
+        commands.push("git axiom run --until-idle --mode review    waits for you at merges only".to_owned());
     }
     let stuck = stuck(state);
     for task in stuck.iter().take(MOST_COMMANDS) {
@@ -114,6 +127,8 @@ pub fn commands_of_stuck(id: &TaskId) -> [String; 2] {
 /// Counts all tasks.
 pub fn count_tasks(state: &State) -> (TaskStatusCounts, TaskProgress) {
     let groups = TaskGroupTree::of(state);
+    let undecided = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
+    let waiting: BTreeSet<&TaskId> = undecided.filter_map(|gate| gate.task_id.as_ref()).collect();
     let (mut counts, mut progress) = (TaskStatusCounts::default(), TaskProgress::default());
     for task in state.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task) {
         let counter = match task.status {
@@ -127,6 +142,7 @@ pub fn count_tasks(state: &State) -> (TaskStatusCounts, TaskProgress) {
         *counter += 1;
         progress.total += u32::from(task.status != TaskStatus::Archived);
         progress.merged += u32::from(task.merged.is_some() && task.status == TaskStatus::Done);
+        progress.done_at_gates += u32::from(task.status == TaskStatus::Done && waiting.contains(&task.id));
         if task.status == TaskStatus::Pending {
             let counter = match groups.waiting_since(task) {
                 None => &mut progress.ready,

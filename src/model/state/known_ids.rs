@@ -3,6 +3,7 @@
 
 use super::current_state::State;
 use crate::base::forms::nearest;
+use crate::base::ids::TaskId;
 use axiom_base::error::Error;
 
 /// What an id names.
@@ -45,6 +46,15 @@ fn names(state: &State, kind: IdKind) -> Vec<String> {
     }
 }
 
+/// The tasks on which no agent has worked since this one.
+fn worked_on<'s>(state: &'s State, agent: &str) -> Vec<&'s TaskId> {
+    let is_last = |id: &&TaskId| {
+        let record = state.record.tasks.get(*id);
+        record.and_then(|record| record.last_agent.as_ref()).is_some_and(|last| last.as_str() == agent)
+    };
+    state.restorable.tasks.keys().filter(is_last).collect()
+}
+
 /// The command for it, where it is of this kind.
 fn elsewhere(state: &State, text: &str, kind: IdKind) -> Option<String> {
     let found = names(state, kind).into_iter().find(|name| name.eq_ignore_ascii_case(text))?;
@@ -62,7 +72,11 @@ fn elsewhere(state: &State, text: &str, kind: IdKind) -> Option<String> {
             let agent = state.restorable.agents.values().find(|agent| agent.id.as_str() == found);
             match agent.and_then(|agent| agent.work.as_ref()) {
                 Some(work) => format!("git axiom task show {}    it is an agent, and works on that task", work.task),
-                None => format!("git axiom output {found}    it is an agent"),
+                None => match worked_on(state, &found).as_slice() {
+                    [task] => format!("git axiom task show {task}    it is an agent, and worked on that task"),
+                    [] => "git axiom status    shows it: it is an agent".to_owned(),
+                    [_, ..] => format!("git axiom diff {found}    shows what it changed last: it is an agent"),
+                },
             }
         }
         IdKind::Checkpoint => format!("git axiom checkpoint show {found}    it is a checkpoint"),

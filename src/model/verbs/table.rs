@@ -150,7 +150,7 @@ pub(super) const VERBS: &[VerbRow] = &[
     row("checkpoint delete", "Delete checkpoints; undo restores them", (Save, ""), Humans(&["--dry-run"]), Lock),
     row("checkpoint cleanup", "Delete old checkpoints; undo restores them", (Save, ""), Humans(&["--dry-run"]), Lock),
     row("checkpoint compact", "Pack objects and refs", (Save, ""), HUMANS, Lock),
-    row("checkpoint manage", "Browse, delete and restore checkpoints interactively", (Save, ""), HUMANS, Lock),
+    row("checkpoint manage", "Make, browse, restore and delete checkpoints in a menu", (Save, ""), HUMANS, Lock),
     row(
         "rollback",
         "Go back to a prompt, checkpoint or time, or finish an interrupted rollback",

@@ -117,6 +117,12 @@ pub fn forget(ctx: &Context, numbers: Option<&[u32]>) -> Result<usize> {
     Ok(gone)
 }
 
+/// What is kept of the prompts' texts, by their numbers.
+pub fn texts(ctx: &Context) -> Result<BTreeMap<u32, String>> {
+    let lines = AttachFiles::of(ctx.layout()).prompts().lines()?;
+    Ok(lines.into_iter().map(|one| (one.number, one.text)).collect())
+}
+
 /// The prompts, newest first, at most `most`.
 pub fn list(ctx: &mut Context, most: usize) -> Result<Vec<Prompt>> {
     // What the newest changed is known once that is saved.
@@ -124,8 +130,7 @@ pub fn list(ctx: &mut Context, most: usize) -> Result<Vec<Prompt>> {
     ctx.store.refresh()?;
     let ctx = &*ctx;
     let all = ctx.state().record.checkpoints.by_age()?;
-    let texts = AttachFiles::of(ctx.layout()).prompts().lines()?;
-    let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
+    let texts = texts(ctx)?;
     let places = all.iter().enumerate().rev().filter(|(_, record)| record.trigger == CheckpointTrigger::Prompt);
     let shown: Vec<_> = places.take(most).collect();
     let since = shown.last().map(|(_, record)| record.created_at);

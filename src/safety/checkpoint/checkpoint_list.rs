@@ -165,14 +165,19 @@ pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
 
 /// The newest checkpoint made at or before a time, to the second.
 pub fn newest_at(ctx: &Context, at: Timestamp) -> Result<CheckpointRecord> {
-    let all = ctx.state().record.checkpoints.all()?.into_iter();
-    let there = all.filter(|record| record.created_at.as_second() <= at.as_second());
-    there.max_by_key(|record| record.created_at).cloned().ok_or_else(|| {
-        Error::new(
-            Code::UnknownCheckpoint,
-            format!("there is no checkpoint from {} or before", times::said(&env::time_zone(), env::now(), at)),
-        )
-        .hint("see 'git axiom checkpoint list'")
+    let all = ctx.state().record.checkpoints.all()?;
+    let there = all.iter().filter(|record| record.created_at.as_second() <= at.as_second());
+    if let Some(newest) = there.max_by_key(|record| record.created_at) {
+        return Ok((*newest).clone());
+    }
+    let said = |at| times::said(&env::time_zone(), env::now(), at);
+    let error = Error::new(Code::UnknownCheckpoint, format!("there is no checkpoint from {} or before", said(at)));
+    Err(match all.iter().min_by_key(|record| record.created_at) {
+        Some(oldest) => {
+            let (name, made) = (&oldest.name, said(oldest.created_at));
+            error.hint(format!("git axiom checkpoint show {name}    shows the oldest, from {made}: name it, or a later time"))
+        }
+        None => error.hint("git axiom checkpoint create    makes the first one"),
     })
 }
 

@@ -100,8 +100,8 @@ impl TerminalLook {
     }
 }
 
-/// How many columns git says there are, whose pager has the terminal.
-fn columns_told() -> Option<usize> {
+/// How many columns git says there are, whose pager has the terminal, or the user.
+pub fn columns_told() -> Option<usize> {
     env::var("COLUMNS")?.to_str()?.parse().ok().filter(|columns| *columns > 0)
 }
 

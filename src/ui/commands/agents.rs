@@ -23,6 +23,7 @@ use axiom_safety::attach::sessions;
 use axiom_safety::attach::sessions::AttachedSessionJson;
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
+use axiom_safety::running::output::logs;
 
 /// Arguments of `agents`.
 #[derive(Debug, Args)]
@@ -57,6 +58,17 @@ struct AgentsJson<'a> {
     agents: Vec<AgentProgramJson<'a>>,
     /// Those of a session first.
     working: Vec<WorkingAgentJson>,
+    /// Those of sessions that worked and have no work now.
+    idle: Vec<IdleAgentJson>,
+}
+
+/// An agent that has no work now.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct IdleAgentJson {
+    id: String,
+    /// The task on which it worked last.
+    task_id: String,
 }
 
 /// An agent that works here: of a session, or one that a human runs.
@@ -96,9 +108,20 @@ fn working(ctx: &Context) -> Result<Vec<WorkingAgentJson>> {
     Ok(of_session.chain(attached).collect())
 }
 
+/// The agents of sessions that have worked on a task and have none now.
+fn idle(ctx: &Context) -> Vec<IdleAgentJson> {
+    let agents = ctx.state().restorable.agents.values().filter(|agent| agent.work.is_none());
+    let all = natural::sorted(agents, |agent| agent.id.as_str()).into_iter();
+    all.filter_map(|agent| {
+        let task_id = logs::newest_task_of(ctx, agent.id.as_str())?.to_string();
+        Some(IdleAgentJson { id: agent.id.to_string(), task_id })
+    })
+    .collect()
+}
+
 fn working_in_words(working: &[WorkingAgentJson]) -> StyledText {
     if working.is_empty() {
-        return "No agent works here.\n\n".into();
+        return "No agent works here.\n".into();
     }
     let mut rows = vec![["WORKS HERE", "RUN BY", "ON"].map(String::from).to_vec()];
     for one in working {
@@ -111,7 +134,19 @@ fn working_in_words(working: &[WorkingAgentJson]) -> StyledText {
         let on = one.task_id.as_deref().or(one.worktree.as_deref()).unwrap_or("-");
         rows.push(vec![one.id.clone(), by.to_owned(), visible::line(on).into_owned()]);
     }
-    StyledText::from(StyledGrid::of(rows).headed()) + "\n"
+    StyledGrid::of(rows).headed().into()
+}
+
+/// The agents of sessions that have no work now, and where to look at what they did last.
+fn idle_in_words(idle: &[IdleAgentJson]) -> StyledText {
+    if idle.is_empty() {
+        return StyledText::new();
+    }
+    let row = |one: &IdleAgentJson| {
+        vec![one.id.clone(), one.task_id.clone(), format!("git axiom diff {}", one.id), format!("git axiom output {}", one.id)]
+    };
+    let heading = vec![["WORKED HERE", "ON LAST", "WHAT IT CHANGED", "WHAT IT PRINTED"].map(String::from).to_vec()];
+    StyledText::from("\n") + StyledGrid::of(heading.into_iter().chain(idle.iter().map(row))).headed()
 }
 
 /// An agent program.
@@ -155,10 +190,14 @@ pub fn run(args: &AgentsArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
         ChosenProgram::Given(_) => (None, Some(chosen.name().to_owned())),
     };
     let all = agent_list::all(&ctx.config, default)?;
-    let answer = AgentsJson { agents: all.iter().map(view).collect(), working: working(&ctx)? };
+    let answer = AgentsJson { agents: all.iter().map(view).collect(), working: working(&ctx)?, idle: idle(&ctx) };
     screen.answer(&answer, || {
         let last = |command: String| format!("\nTasks go to the program of the last session: {}\n", visible::line(&command));
-        working_in_words(&answer.working) + in_words(&all) + given.map_or_else(String::new, last)
+        working_in_words(&answer.working)
+            + idle_in_words(&answer.idle)
+            + "\n"
+            + in_words(&all)
+            + given.map_or_else(String::new, last)
     })?;
     Ok(Exit::Done)
 }

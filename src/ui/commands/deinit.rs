@@ -107,7 +107,7 @@ pub fn run(args: &DeinitArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
         screen.answer(&nothing(args.consent.dry_run), || "Nothing of git axiom is in this repository.\n".to_owned())?;
         return Ok(Exit::Done);
     }
-    let to = args.to.as_ref().map(|to| working_dir(global).map(|here| here.join(to))).transpose()?;
+    let mut to = args.to.as_ref().map(|to| working_dir(global).map(|here| here.join(to))).transpose()?;
     if args.consent.dry_run || !args.consent.yes {
         let would = deinit::preview(&ctx, to.as_deref())?;
         if args.consent.dry_run {
@@ -115,6 +115,8 @@ pub fn run(args: &DeinitArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
         }
         screen.note_text(in_words(&answer(&would, true), &would).trim_end());
         screen.confirm("Take git axiom out of this repository?", false)?;
+        // The folder that was agreed to.
+        to = Some(would.journal.folder);
     }
     let left = deinit::leave(&mut ctx, to.as_deref())?;
     told(&left, false, screen)
@@ -198,7 +200,8 @@ fn in_words(answer: &DeinitJson, left: &DeinitReport) -> String {
         format!("git axiom is out of this repository. In '{folder}' are:")
     }];
     let size = answer.bundle_size.map_or_else(String::new, |size| format!(", {}", size_text(Some(size))));
-    lines.push(format!("  axiom.bundle  all that our refs held{size}; {} deleted", is_or_are(answer.refs, would)));
+    let refs = deleted_refs(answer.refs, answer.checkpoint.as_ref(), would);
+    lines.push(format!("  axiom.bundle  all that our refs held{size}; {refs}"));
     lines.push("  axiom         the log, the tasks, what agents printed".to_owned());
     if !left.journal.moves.is_empty() {
         lines.push("  trash         what rollbacks and merges put aside".to_owned());
@@ -223,11 +226,14 @@ fn in_words(answer: &DeinitJson, left: &DeinitReport) -> String {
     lines.join("\n") + "\n"
 }
 
-fn is_or_are(refs: usize, would: bool) -> String {
-    let verb = match (would, refs) {
-        (true, _) => "would be",
-        (false, 1) => "is",
-        (false, _) => "are",
-    };
-    format!("{} {verb}", count(refs, "ref"))
+/// How many refs go. The plan cannot count those of the checkpoint that is made first.
+fn deleted_refs(refs: usize, checkpoint: Option<&CheckpointName>, would: bool) -> String {
+    let refs_in_words = count(refs, "ref");
+    match (checkpoint, refs) {
+        (Some(_), _) if would => format!("{refs_in_words} would be deleted"),
+        (None, _) if would => format!("{refs_in_words} would be deleted, and those of a checkpoint that is made first"),
+        (Some(name), _) => format!("{refs_in_words} are deleted, with those of the checkpoint {name}, made first"),
+        (None, 1) => format!("{refs_in_words} is deleted"),
+        (None, _) => format!("{refs_in_words} are deleted"),
+    }
 }

@@ -23,6 +23,7 @@ use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
 
 use axiom_safety::history::work_diff::TaskDiff;
+use axiom_safety::running::output::logs;
 
 /// Arguments of `diff`.
 #[derive(Debug, Args)]
@@ -35,8 +36,8 @@ over 2 MB, it only says that they differ.
 With the number of a prompt: what happened in the worktree of an attached agent from this prompt
 until its next one, or its rollback, or until now; 'git axiom prompts' lists them.")]
 pub struct DiffArgs {
-    /// The task, or the number of a prompt
-    #[arg(value_name = "TASK|NUMBER", required_unless_present = "prompt")]
+    /// The task, an agent (its newest task), or the number of a prompt
+    #[arg(value_name = "TASK|AGENT|NUMBER", required_unless_present = "prompt")]
     task: Option<String>,
     /// What a prompt to an attached agent changed
     #[arg(long, value_name = "NUMBER", conflicts_with = "task")]
@@ -121,7 +122,7 @@ pub(super) fn not_shown(diff: &TaskDiff) -> Vec<NotShownFileJson<'_>> {
 }
 
 /// The task or the prompt that is meant. A number is a prompt unless a task has that id.
-fn named(args: &DiffArgs, ctx: &Context) -> Result<(Option<TaskId>, Option<u32>)> {
+fn named(args: &DiffArgs, ctx: &Context, screen: &mut Screen) -> Result<(Option<TaskId>, Option<u32>)> {
     let Some(text) = &args.task else { return Ok((None, args.prompt)) };
     let number = text.parse::<u32>().ok();
     let task = ctx.state().restorable.tasks.get(text.as_str()).map(|task| task.id.clone());
@@ -133,7 +134,13 @@ fn named(args: &DiffArgs, ctx: &Context) -> Result<(Option<TaskId>, Option<u32>)
         }
         (Some(task), _) => Ok((Some(task), None)),
         (None, Some(number)) => Ok((None, Some(number))),
-        (None, None) => Ok((Some(not_a_commit(text)?), None)),
+        (None, None) => match logs::newest_task_of(ctx, text) {
+            Some(task) => {
+                screen.note(&format!("note: the newest task of {text} is {task}"));
+                Ok((Some(task), None))
+            }
+            None => Ok((Some(not_a_commit(text)?), None)),
+        },
     }
 }
 
@@ -151,7 +158,7 @@ fn not_a_commit(text: &str) -> Result<TaskId> {
 /// Shows what a task or a prompt changed.
 pub fn run(args: &DiffArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
-    let (task, prompt) = named(args, &ctx)?;
+    let (task, prompt) = named(args, &ctx, screen)?;
     let diff = match (&task, prompt) {
         (Some(task), _) => task_diff::of(&ctx, task)?,
         (None, Some(number)) => prompts::diff(&ctx, number)?,

@@ -20,7 +20,7 @@ use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::forms::natural;
 use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::queries::gate_line::{OpenGateDecisionJson, OpenGateJson};
-use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, asks_of_planner};
+use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, asks_of_planner, first_command};
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::settings::trust;
@@ -146,6 +146,7 @@ pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     let for_sessions = gates.iter().any(|gate| gate.kind != GateKind::Planning);
     if for_sessions && !ctx.supervisor_alive()? {
         screen.note("note: no supervisor runs; the next 'git axiom run' acts on it");
+        screen.note("hint: git axiom run --until-idle    carries it out, and goes on");
     }
     screen.answer(&GateDecisionJson { gate_ids: gates.iter().map(|gate| gate.id.to_string()).collect() }, || {
         decided_in_words(&gates, &decision)
@@ -180,7 +181,7 @@ fn list(gates: &[&Gate], lines: &[OpenGateJson], recovery: &RecoveryNeedJson) ->
     for (gate, line) in gates.iter().zip(lines) {
         let command = match &gate.decision {
             Some(decision) => OpenGateDecisionJson::from(decision).in_words(),
-            None => gate.kind.command(gate.id.as_str()),
+            None => first_command(gate.kind, gate.id.as_str(), &line.reason),
         };
         let part = gate.decision.is_none().then_some(ColoredPart::Waiting);
         let id = StyledCell::of(part, gate.id.as_str());

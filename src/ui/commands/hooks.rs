@@ -11,7 +11,7 @@ use crate::cli::screen::Screen;
 use crate::cli::styled::StyledText;
 use crate::cli::{prompt, visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
-use crate::wording::trust::{session_goes_by, unapproved_hooks};
+use crate::wording::trust::{NO_HOOKS, session_goes_by, unapproved_hooks};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::forms::nearest;
 use axiom_model::base::ids::TaskId;
@@ -235,7 +235,7 @@ fn list(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
 
 fn in_words(listed: &[HookListing]) -> StyledText {
     if listed.is_empty() {
-        return "There are no hooks. Samples: git axiom hooks install\n".into();
+        return NO_HOOKS.into();
     }
     let mut rows = vec![["EVENT", "HOOK", "APPROVED", "LAST RUN", "RESULT"].map(String::from).to_vec()];
     for HookListing { hook, approved, last } in listed {
@@ -344,7 +344,12 @@ fn sample(name: &str) -> Result<&'static HookSample> {
     let found = SAMPLES.iter().find(|sample| sample.name == name || sample.name.strip_suffix(".sh") == Some(name));
     found.ok_or_else(|| {
         let error = Error::new(Code::InvalidInput, format!("there is no sample '{name}'"));
-        nearest::hinted(error, name, SAMPLES.iter().map(|sample| sample.name), "git axiom hooks install    lists them")
+        let error =
+            nearest::hinted(error, name, SAMPLES.iter().map(|sample| sample.name), "git axiom hooks install    lists them");
+        match HookEvent::ALL.iter().any(|event| name.starts_with(event.as_str())) {
+            true => error.hint("git axiom trust --show    prints your own hooks"),
+            false => error,
+        }
     })
 }
 

@@ -88,10 +88,28 @@ pub fn run(args: &OutputArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
         None => follow(args, &mut ctx, &task, &mut printer, screen)?,
     }
     let asks_for_some = args.iteration.is_some() || args.grep.is_some() || args.step.is_some();
-    if !printer.has_printed() && asks_for_some && !screen.reader_is_gone() {
-        screen.note(&format!("note: nothing of that was printed for '{task}'"));
+    if !printer.has_printed() && !screen.reader_is_gone() {
+        match asks_for_some {
+            true => screen.note(&format!("note: nothing of that was printed for '{task}'")),
+            false => say_that_nothing_was_printed(&ctx, &task, screen),
+        }
     }
     Ok(Exit::Done)
+}
+
+/// A program may work without a word: what it did is seen elsewhere.
+fn say_that_nothing_was_printed(ctx: &Context, task: &TaskId, screen: &mut Screen) {
+    let so_far = if ctx.state().agent_on(task).is_some() { " so far" } else { "" };
+    screen.note(&format!("note: nothing was printed for '{task}'{so_far}; what was done:"));
+    next_looks(task).iter().for_each(|look| screen.note(&format!("hint: {look}")));
+}
+
+/// What shows the work on a task, beside the output.
+fn next_looks(task: &TaskId) -> [String; 2] {
+    [
+        format!("git axiom diff {task}    shows what it changed"),
+        format!("git axiom task show {task}    shows what it was told, and how it ended"),
+    ]
 }
 
 /// Prints the log of a verify step.

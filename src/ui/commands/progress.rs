@@ -11,7 +11,7 @@ use axiom_agents::supervise::notice::{SessionNotice, SessionWatcher};
 use axiom_base::env;
 use axiom_model::base::forms::plural::verb;
 use axiom_model::base::ids::{AgentId, TaskId};
-use axiom_model::work::gates::gate::{GateKind, to_settle_first};
+use axiom_model::work::gates::gate::{GateKind, first_command, to_settle_first};
 use axiom_model::work::tasks::task::TaskStatus;
 
 /// How many characters of a step are shown.
@@ -132,7 +132,7 @@ impl SessionWatcher for ProgressPrinter {
             }
             SessionNotice::Merged { task, commit } => self.line(&format!("{task} is merged as {}", commit.short())),
             SessionNotice::GateOpened { id, reason, details } => {
-                let command = GateKind::of_gate(&id).unwrap_or(GateKind::HumanReview).command(&id);
+                let command = first_command(GateKind::of_gate(&id).unwrap_or(GateKind::HumanReview), &id, &reason);
                 self.line(&format!("gate {id}: {reason} ({command})"));
                 for detail in details.into_iter().chain(to_settle_first(&reason)) {
                     self.line(&format!("gate {id}:   {detail}"));

@@ -1,5 +1,6 @@
 //! `git axiom run`: the options of a session, and its result. The supervisor itself is in `agents::supervise`.
 
+mod at_gates;
 mod detach;
 
 use std::io::IsTerminal;
@@ -37,7 +38,10 @@ Examples:
   git axiom run --mode autopilot --until-idle      the bodies of tasks are shell scripts
   git axiom run --agents 3 -- ./my-agent --fast    any program; the prompt comes on its stdin
 
-In mode semi-auto each claim and each merge waits at a gate: see 'git axiom gate list'.
+In mode semi-auto each claim and each merge waits at a gate: see 'git axiom gate list'. With
+--until-idle a terminal asks about them, and goes on. Without one: 'git axiom gate approve
+--all' in another shell while 'git axiom run' goes on, or before the next 'git axiom run'.
+
 Ctrl+C pauses, waits 5 seconds for the agents, stops them and keeps their work; a second Ctrl+C
 leaves at once. With --detach, closing the terminal ends nothing: 'git axiom quit' does.")]
 pub struct RunArgs {
@@ -53,7 +57,7 @@ pub struct RunArgs {
     /// Iterations that an attempt at a task may take, over crashes and sessions
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<u32>,
-    /// End when nothing more can be done: exit 0 if every task is merged
+    /// End when nothing more can be done: exit 0 if every task is merged; a terminal asks at gates
     #[arg(long)]
     pub until_idle: bool,
     /// Also start tasks that wait at claim gates because they were stopped, killed or taken back
@@ -134,11 +138,19 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     let mut progress =
         ProgressPrinter::new(std::io::stderr().is_terminal()).seen_from(ctx.repo.worktrees().main_worktree()?.path());
     let log = ctx.layout().session_log();
-    let ending = match args.detached {
-        true => supervise::run(&mut ctx, options, &interrupts, &mut BackgroundWatcher::new(&mut progress, log))?,
-        false => supervise::run(&mut ctx, options, &interrupts, &mut progress)?,
+    let ending = if args.detached {
+        let ending = supervise::run(&mut ctx, options, &interrupts, &mut BackgroundWatcher::new(&mut progress, log))?;
+        progress.finish();
+        ending
+    } else {
+        loop {
+            let ending = supervise::run(&mut ctx, options.clone(), &interrupts, &mut progress)?;
+            progress.finish();
+            if !matches!(ending, SessionOutcome::Idle(_)) || !at_gates::approved(&mut ctx, screen)? {
+                break ending;
+            }
+        }
     };
-    progress.finish();
     let (name, reasons, exit) = match ending {
         SessionOutcome::AllMerged => ("allMerged", Vec::new(), Exit::Done),
         SessionOutcome::Idle(reasons) => ("idle", reasons, Exit::Failed),

@@ -20,7 +20,7 @@ use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::queries::gate_line::{OpenGateDecisionJson, OpenGateJson};
 use axiom_model::queries::project::LiveSessionStatus;
 use axiom_model::queries::view::commands_of_stuck;
-use axiom_model::work::gates::gate::to_settle_first;
+use axiom_model::work::gates::gate::{first_command, to_settle_first};
 use axiom_model::work::iteration::ReviewCause;
 use axiom_model::work::money::amounts::thousands;
 use axiom_model::work::usd::Usd;
@@ -101,7 +101,7 @@ fn waiting_for_you(report: &StatusDocument) -> StyledText {
     if report.gates.is_empty() {
         return StyledText::new();
     }
-    let row = |gate: &OpenGateJson| vec![gate.id.clone(), gate.reason.clone(), gate.kind.command(&gate.id)];
+    let row = |gate: &OpenGateJson| vec![gate.id.clone(), gate.reason.clone(), first_command(gate.kind, &gate.id, &gate.reason)];
     let mut text = heading(ColoredPart::Waiting, "Waiting for you:");
     // The command names the gate too.
     let list = StyledGrid::of(report.gates.iter().map(row)).cut(&[1]).at_least(32).may_go(&[0]);
@@ -194,9 +194,13 @@ fn tasks_in_words(report: &StatusDocument) -> StyledText {
     let (tasks, progress) = (&report.tasks, &report.progress);
     // Nobody works on these any more, and nothing has recovered them yet.
     let dead = u32::try_from(report.cut_off().len()).unwrap_or(u32::MAX);
+    let merges_at_gates = match progress.done_at_gates {
+        0 => String::new(),
+        number => format!(", {number} at gates"),
+    };
     let cut_off = if dead > 0 { format!(", {dead} interrupted") } else { String::new() };
     let mut text = StyledText::from(format!(
-        "Tasks: {} pending ({} ready, {} at gates, {} waiting), {} active{cut_off}, {} done ({} merged), {} blocked, ",
+        "Tasks: {} pending ({} ready, {} at gates, {} waiting), {} active{cut_off}, {} done ({} merged{merges_at_gates}), {} blocked, ",
         tasks.pending,
         progress.ready,
         progress.at_gates,

@@ -93,13 +93,20 @@ pub fn run(args: &EndAgentsArgs, halt: TaskHalt, global: &GlobalArgs, screen: &m
     let merges = interventions::merges_stopped_since(ctx.state(), since);
     let gate_ids = ended.iter().filter_map(|ended| ended.gate.clone()).chain(merges.iter().cloned()).collect();
     let answer = StopJson { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed, gate_ids };
+    // It goes on with other tasks, and with these once they are approved.
+    let runs_on = if args.all && ctx.supervisor_alive()? { SESSION_RUNS_ON } else { "" };
     screen.answer(&answer, || match ended.as_slice() {
-        [] if merges.is_empty() => "No agent was running.\n".to_owned(),
-        many => many.iter().map(ended_in_words).chain(merges.iter().map(merge_in_words)).collect(),
+        [] if merges.is_empty() => format!("No agent was running.\n{runs_on}"),
+        many => {
+            let lines = many.iter().map(ended_in_words).chain(merges.iter().map(merge_in_words));
+            lines.chain([runs_on.to_owned()]).collect()
+        }
     })?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
 }
+
+const SESSION_RUNS_ON: &str = "The session runs on. To end it: git axiom quit\n";
 
 /// A merge whose verification was stopped, in words.
 fn merge_in_words(gate: &GateId) -> String {

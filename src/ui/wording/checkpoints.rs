@@ -1,16 +1,18 @@
 //! Checkpoints in words: their table, sizes, what one of known paths holds.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use crate::cli::grid::StyledGrid;
 use crate::cli::styled::ScreenLook;
-use crate::cli::words;
+use crate::cli::{visible, words};
 use axiom_base::env;
 use axiom_base::error::some_of;
 use axiom_model::base::ids::CheckpointName;
 use axiom_model::checkpoint::availability::CheckpointAvailability;
 use axiom_model::checkpoint::known_scope::KnownPathsCount;
-use axiom_model::checkpoint::trigger::CheckpointType;
+use axiom_model::checkpoint::stamp::prompt_number;
+use axiom_model::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::{CheckpointDeletionReport, CheckpointListing, CompactReport, RepositorySpace};
 use axiom_safety::context::handle::Context;
@@ -44,18 +46,37 @@ pub fn over_the_count(ctx: &Context) -> Option<String> {
     })
 }
 
+/// The column of the names.
+const NAME: usize = 3;
+
 /// The longest name that git axiom gives.
 const LONGEST_OWN_NAME: usize = 40;
 
 /// The table of checkpoints. Where there is no room, other columns go before a name is cut: it is what other commands need.
 pub fn grid(checkpoints: &[CheckpointListing]) -> StyledGrid {
-    StyledGrid::of(rows(checkpoints)).headed().cut(&[3]).at_least(LONGEST_OWN_NAME).may_go(&[4, 5, 2])
+    laid_out_so(rows(checkpoints))
 }
 
-/// The same for a menu: the heading, and a line for each.
-pub fn menu_lines(checkpoints: &[CheckpointListing], columns: Option<usize>) -> (String, Vec<String>) {
+fn laid_out_so(rows: Vec<Vec<Cow<'_, str>>>) -> StyledGrid {
+    StyledGrid::of(rows).headed().cut(&[NAME]).at_least(LONGEST_OWN_NAME).may_go(&[4, 5, 2])
+}
+
+/// The same for a menu: the heading, and a line for each, with what is kept of a prompt beside the name of its checkpoint.
+pub fn menu_lines(
+    checkpoints: &[CheckpointListing],
+    prompts: &BTreeMap<u32, String>,
+    columns: Option<usize>,
+) -> (String, Vec<String>) {
     let columns = columns.map(|columns| columns.saturating_sub(MENU_MARKS));
-    let table = grid(checkpoints).laid_out(ScreenLook { columns, colors: None });
+    let mut rows = rows(checkpoints);
+    for (row, one) in rows.iter_mut().skip(1).zip(checkpoints) {
+        if let Some(text) =
+            prompt_number(one.name.as_str()).and_then(|number| prompts.get(&number)).filter(|text| !text.is_empty())
+        {
+            row[NAME] = format!("{}  {}", row[NAME], visible::line(text)).into();
+        }
+    }
+    let table = laid_out_so(rows).laid_out(ScreenLook { columns, colors: None });
     let mut lines = table.lines().map(str::to_owned);
     (lines.next().unwrap_or_default(), lines.collect())
 }
@@ -113,9 +134,25 @@ pub fn below(checkpoints: &[CheckpointListing]) -> String {
     text
 }
 
+/// The type of a checkpoint in words: one that a human made and did not name is not automatic.
+pub fn type_in_words(kind: CheckpointType, trigger: CheckpointTrigger) -> &'static str {
+    match (kind, trigger) {
+        (CheckpointType::Auto, CheckpointTrigger::Manual) => CheckpointTrigger::Manual.as_str(),
+        (kind, _) => kind.as_str(),
+    }
+}
+
+/// The same with what made it, said once.
+pub fn type_and_trigger(kind: CheckpointType, trigger: CheckpointTrigger) -> String {
+    match (type_in_words(kind, trigger), trigger.as_str()) {
+        (kind, trigger) if kind == trigger => kind.to_owned(),
+        (kind, trigger) => format!("{kind} ({trigger})"),
+    }
+}
+
 /// The type of a checkpoint, and for one of known paths their number.
 fn kind(one: &CheckpointListing) -> Cow<'_, str> {
-    let kind = one.kind.as_str();
+    let kind = type_in_words(one.kind, one.trigger);
     one.only.as_ref().map_or(kind.into(), |only| format!("{kind}, {}", words::count(only.paths, "path")).into())
 }
 
@@ -144,14 +181,16 @@ pub fn size_text(bytes: Option<u64>) -> String {
 
 /// How many of how many there are, and what they take.
 pub fn summary(all: &[CheckpointListing], limit: u32, space: &RepositorySpace) -> String {
-    let named = all.iter().filter(|one| one.kind == CheckpointType::Named).count();
+    let of = |word: &str| all.iter().filter(|one| type_in_words(one.kind, one.trigger) == word).count();
+    let (named, manual) = (of(CheckpointType::Named.as_str()), of(CheckpointTrigger::Manual.as_str()));
+    let manual_text = if manual == 0 { String::new() } else { format!("{manual} manual, ") };
     let added: u64 = all.iter().filter_map(|one| one.size).sum();
     let of_paths = all.iter().filter(|one| one.only.is_some()).count();
     let of_paths_text = if of_paths == 0 { String::new() } else { format!(" and {of_paths}/{limit} of known paths") };
     format!(
-        "{}/{limit} checkpoints{of_paths_text} ({named} named, {} automatic), which added {}; the repository takes {}, with {}",
+        "{}/{limit} checkpoints{of_paths_text} ({named} named, {manual_text}{} automatic), which added {}; the repository takes {}, with {}",
         all.len() - of_paths,
-        all.len() - named,
+        all.len() - named - manual,
         size_text(Some(added)),
         size_text(Some(space.bytes)),
         words::count(space.loose, "loose object"),

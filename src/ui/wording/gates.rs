@@ -11,7 +11,7 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::queries::gate_line::OpenGateDecisionJson;
-use axiom_model::work::gates::gate::{GateDecision, GateKind, is_of_conflict};
+use axiom_model::work::gates::gate::{GateDecision, GateKind, first_command, is_of_conflict};
 use axiom_model::work::tasks::task::Task;
 use axiom_model::work::verifying::verification::VerifyChecker;
 use axiom_safety::history::work_diff::TaskDiff;
@@ -71,7 +71,7 @@ pub fn in_words(look: &GateInspection, task: Option<&Task>, verification: &[Logg
         Some(decision) => {
             format!("Decided, for the session or the next 'git axiom run' to carry out: {}\n", visible::line(&decided(decision)))
         }
-        None => format!("To continue: {}\n", gate.kind.command(gate.id.as_str())),
+        None => format!("To continue: {}\n", first_command(gate.kind, gate.id.as_str(), &gate.reason)),
     });
     text
 }

@@ -76,7 +76,18 @@ pub fn pausing(all: &PauseReport) -> String {
     for doing in &all.verifying {
         text.push_str(&format!("  {}\n", visible::line(&doing.what_in_words())));
     }
+    text.push_str(after_pause(all, waits.is_empty()));
     text
+}
+
+/// What a human may do next.
+fn after_pause(all: &PauseReport, nothing_runs: bool) -> &'static str {
+    match (all.session, nothing_runs || all.at_once) {
+        (true, false) => "To end them at once: git axiom pause --force. To go on: git axiom resume\n",
+        (true, true) => "To go on: git axiom resume. To end the session: git axiom quit\n",
+        (false, false) => "To end them at once: git axiom pause --force\n",
+        (false, true) => "",
+    }
 }
 
 /// A line for each ready task to which an agent can be sent, the best first.

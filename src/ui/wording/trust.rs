@@ -25,6 +25,15 @@ pub fn session_goes_by(repo: &Repository) -> Option<&'static str> {
     })
 }
 
+/// What is said where there are no hooks, in the order in which one is made.
+pub const NO_HOOKS: &str = "\
+There are no hooks. To make one that can refuse merges:
+  write .axiom/hooks/pre-merge, an executable file that exits with 1 to refuse
+  git axiom trust    shows it, and asks; without your approval it does not run
+  git axiom hooks run pre-merge    tries it
+Other events: git axiom hooks -h. Samples: git axiom hooks install
+";
+
 /// What is said of hooks that nobody approved as they are.
 pub fn unapproved_hooks(repo: &Repository) -> &'static str {
     match of_session(repo) {

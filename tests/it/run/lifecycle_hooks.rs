@@ -284,7 +284,8 @@ fn a_merge_that_waited_for_nothing_but_an_approval_goes_on_once_that_is_given() 
     hook(&world, "pre-merge", "exit 0");
     let ended = world.autopilot(&[]).code(1);
     let hints: Vec<&str> = ended.stderr.lines().filter(|line| line.starts_with("hint: ")).collect();
-    assert!(hints[0].starts_with("hint: git axiom trust ") && hints[1].contains("gate approve --all"), "{hints:?}");
+    assert!(hints[0].starts_with("hint: git axiom trust ") && hints[1].contains("git axiom run --until-idle"), "{hints:?}");
+    assert!(!hints.iter().any(|hint| hint.contains("gate approve")), "nothing is left to approve at them: {hints:?}");
     assert_eq!(hints.iter().filter(|hint| hint.contains("git axiom trust")).count(), 1, "{hints:?}");
     approve(&world);
     world.autopilot(&[]).code(0);

@@ -159,3 +159,28 @@ fn instructions_are_edited_in_the_editor() {
     left.for_each(|file| std::fs::remove_file(file.path()).unwrap());
     assert!(edit("true").success().stdout.contains("nothing to change"));
 }
+
+/// From an agent to its task, what it changed and what it printed, also where it has ended and printed nothing.
+#[test]
+fn an_agent_leads_to_its_task_and_to_what_it_did() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.autopilot(&[]).code(0);
+    let printed = world.env.axiom(&["output", "agent-001"]).success();
+    assert_eq!(printed.stdout, "");
+    for said in ["note: nothing was printed for 't'", "hint: git axiom diff t ", "hint: git axiom task show t "] {
+        assert!(printed.stderr.contains(said), "{said}: {printed}");
+    }
+    let diff = world.env.axiom(&["diff", "agent-001"]).success();
+    assert!(diff.stdout.contains("+++ b/t.txt") && diff.stderr.contains("the newest task of agent-001 is t"), "{diff}");
+    assert_eq!(world.env.json(&["diff", "agent-001"])["taskId"], "t");
+    let shown = world.env.axiom(&["task", "show", "agent-001"]).fails_with(Code::UnknownTask);
+    assert!(shown.stderr.contains("hint: git axiom task show t "), "{shown}");
+    let shown = world.env.ok(&["task", "show", "t"]);
+    for command in ["git axiom diff t ", "git axiom output t ", "git axiom task audit t "] {
+        assert!(shown.contains(command), "{command}: {shown}");
+    }
+    assert_eq!(world.env.json(&["agents"])["idle"], serde_json::json!([{"id": "agent-001", "taskId": "t"}]));
+    let agents = world.env.ok(&["agents"]);
+    assert!(agents.contains("git axiom diff agent-001") && agents.contains("git axiom output agent-001"), "{agents}");
+}

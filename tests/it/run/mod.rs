@@ -6,6 +6,7 @@ mod another_boot;
 mod as_git_merges;
 mod as_it_is;
 mod aside;
+mod asked_at_gates;
 mod at_boundaries;
 mod attempts;
 mod backups;

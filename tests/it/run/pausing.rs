@@ -186,3 +186,23 @@ fn a_session_with_nothing_to_do_says_what_it_waits_for() {
     let idle = world.autopilot(&[]);
     assert!(!idle.stderr.contains("no task is open"), "it ends at once: {}", idle.stderr);
 }
+
+/// What a human may want next is said where it is wanted.
+#[test]
+fn what_ends_agents_at_once_and_what_ends_the_session_is_said() {
+    let world = World::new();
+    until_told(&world, "t");
+    let mut live = world.start(&["--mode", "autopilot"]);
+    world.wait_for_file("begun-t");
+    let said = world.env.ok(&["pause"]);
+    assert!(said.contains("git axiom pause --force") && said.contains("git axiom resume"), "{said}");
+    world.env.ok(&["resume"]);
+    let said = world.env.ok(&["stop", "--all"]);
+    assert!(said.contains("The session runs on. To end it: git axiom quit"), "{said}");
+    live.kill();
+    let status = world.env.ok(&["status"]);
+    assert!(
+        status.contains("To be recovered: the last session ended unexpectedly; 'git axiom run' goes on from there"),
+        "{status}"
+    );
+}

@@ -35,17 +35,20 @@ const find = () => {
     } catch {}
   }
 }
-const call = (program) => {
-  const file = find()
-  if (file) return [file, "hook", program, "--plugin"]
-  // Nothing is saved: that is noted for `git axiom sessions`.
+// Nothing is saved: that is noted for `git axiom sessions`.
+const note = (program, folderOfSession) => {
   try {
-    const here = process.cwd()
+    const here = folderOfSession || process.cwd()
     const folder = join(STATE, "unstarted")
     const key = createHash("sha256").update(here).digest("hex").slice(0, 16)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(join(folder, `${program}-${key}`), `${program}\n${Math.floor(Date.now() / 1000)}\n${here}\n`, { mode: 0o600 })
   } catch {}
+}
+const call = (program) => {
+  const file = find()
+  if (file) return [file, "hook", program, "--plugin"]
+  note(program)
   return []
 }
 

@@ -48,11 +48,7 @@ pub fn find(ctx: &Context, name: &str) -> Result<TaskId> {
         return Ok(goal.clone());
     }
     let agent = state.restorable.agents.get(name);
-    let newest = agent.and_then(|agent| match &agent.work {
-        Some(work) => Some(work.task.clone()),
-        None => newest_log(ctx, &agent.id),
-    });
-    let task = match (newest, agent) {
+    let task = match (newest_task_of(ctx, name), agent) {
         (Some(task), _) => task,
         (None, Some(_)) => return Err(Error::new(Code::UnknownTask, format!("'{name}' has printed nothing yet"))),
         (None, None) => {
@@ -74,6 +70,15 @@ pub fn find(ctx: &Context, name: &str) -> Result<TaskId> {
         return Err(Error::new(Code::UnknownTask, format!("nothing was printed for '{task}'")).hint(why));
     }
     Ok(task)
+}
+
+/// The task on which an agent works, or did last; `None` where `name` is no agent's, or it has worked on none.
+pub fn newest_task_of(ctx: &Context, name: &str) -> Option<TaskId> {
+    let agent = ctx.state().restorable.agents.get(name)?;
+    match &agent.work {
+        Some(work) => Some(work.task.clone()),
+        None => newest_log(ctx, &agent.id),
+    }
 }
 
 /// The logs of all agents that worked on a task, the most recently written one last. A working agent may append more to that. What was

@@ -10,7 +10,7 @@ use crate::cli::styled::StyledText;
 use crate::cli::words;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{open_with_usable_config, purpose};
-use crate::wording::checkpoints::{below, grid, only_text, size_text};
+use crate::wording::checkpoints::{below, grid, only_text, size_text, type_and_trigger};
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::RefName;
@@ -64,7 +64,7 @@ pub(super) fn list(args: &CheckpointListArgs, global: &GlobalArgs, screen: &mut 
     let answer = CheckpointListJson { checkpoints: checkpoint::list(&ctx, args.max_count)? };
     screen.answer(&answer, || {
         if ctx.state().record.checkpoints.is_empty() {
-            return StyledText::from("There is no checkpoint yet.\n");
+            return StyledText::from("There is no checkpoint yet: git axiom checkpoint create    makes one\n");
         }
         StyledText::from(grid(&answer.checkpoints)) + below(&answer.checkpoints)
     })?;
@@ -79,13 +79,14 @@ pub(super) fn show(args: &CheckpointShowArgs, global: &GlobalArgs, screen: &mut 
     Ok(Exit::Done)
 }
 
-fn people(ctx: &Context, shown: &CheckpointDetails) -> StyledText {
+/// What a checkpoint holds, for people.
+pub(super) fn people(ctx: &Context, shown: &CheckpointDetails) -> StyledText {
     let document = &shown.document;
     let none = || "none".to_owned();
     let made = words::time(document.created_at);
     let mut rows = vec![
         vec!["name".to_owned(), document.name.to_string()],
-        vec!["made".to_owned(), format!("{made}, {} ({})", document.kind.as_str(), document.trigger.as_str())],
+        vec!["made".to_owned(), format!("{made}, {}", type_and_trigger(document.kind, document.trigger))],
         vec!["commit".to_owned(), document.git_commit.as_ref().map_or_else(none, ToString::to_string)],
         vec!["branch".to_owned(), document.branch.as_ref().map_or_else(none, |branch| branch.short().to_owned())],
         vec!["files".to_owned(), format!("{CAPTURES}{}", document.name)],

@@ -1,6 +1,7 @@
 //! `git axiom checkpoint manage`: shows the checkpoints and offers the usual actions on them. Escape at any prompt changes
 //! nothing.
 
+use super::list::people;
 use super::remove::tell;
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
@@ -11,6 +12,7 @@ use crate::commands::rollback::menu;
 use crate::wording::checkpoints::{compacted, grid, menu_lines, summary};
 use axiom_base::error::{Code, Error, Exit, Result, some_of};
 use axiom_model::base::ids::CheckpointName;
+use axiom_safety::attach::prompts;
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::{CheckpointDeletionReport, CheckpointListing, HealDepth};
 use axiom_safety::context::handle::Context;
@@ -19,18 +21,22 @@ use axiom_safety::context::placement::VerbPurpose;
 /// The actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CheckpointMenuAction {
+    Create,
+    Show,
+    RollBack,
     Delete,
     DeleteOld,
     Compact,
-    RollBack,
     Leave,
 }
 
 const ACTIONS: &[(CheckpointMenuAction, &str)] = &[
+    (CheckpointMenuAction::Create, "Make a checkpoint"),
+    (CheckpointMenuAction::Show, "Show what one holds"),
+    (CheckpointMenuAction::RollBack, "Roll back to a checkpoint"),
     (CheckpointMenuAction::Delete, "Delete selected checkpoints"),
     (CheckpointMenuAction::DeleteOld, "Delete all older than some days"),
     (CheckpointMenuAction::Compact, "Compact: pack the objects of checkpoints"),
-    (CheckpointMenuAction::RollBack, "Roll back to a checkpoint"),
     (CheckpointMenuAction::Leave, "Leave"),
 ];
 
@@ -39,7 +45,7 @@ pub(super) fn manage(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     if !screen.can_ask() {
         return Err(Error::new(Code::NeedsConfirmation, "the checkpoint manager needs a terminal")
-            .hint("git axiom checkpoint list, delete, cleanup and compact do the same without one"));
+            .hint("git axiom checkpoint create, list, show, delete, cleanup and compact do the same without one"));
     }
     ctx.no_open_operation()?;
     checkpoint::heal_at_once(&mut ctx, HealDepth::Names);
@@ -50,6 +56,8 @@ pub(super) fn manage(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
         let labels: Vec<&str> = ACTIONS.iter().map(|(_, label)| *label).collect();
         let chosen = prompt::one_of("What next?", None, &labels, 0)?;
         match chosen.and_then(|place| ACTIONS.get(place)).map_or(CheckpointMenuAction::Leave, |(action, _)| *action) {
+            CheckpointMenuAction::Create => menu::create(&mut ctx, screen)?,
+            CheckpointMenuAction::Show => show(&ctx, screen, &all)?,
             CheckpointMenuAction::Delete => delete(&mut ctx, screen, &all)?,
             CheckpointMenuAction::DeleteOld => delete_old(&mut ctx, screen)?,
             CheckpointMenuAction::Compact => {
@@ -72,11 +80,34 @@ fn overview(ctx: &Context, all: &[CheckpointListing], columns: Option<usize>) ->
     Ok(format!("{table}{}", summary(all, ctx.config.checkpoints.max_count, &checkpoint::space(ctx)?)))
 }
 
-fn delete(ctx: &mut Context, screen: &mut Screen, all: &[CheckpointListing]) -> Result<()> {
+/// Whether there is one to choose; where there is none, that is said.
+fn any(all: &[CheckpointListing], screen: &mut Screen) -> bool {
     if all.is_empty() {
+        screen.note("There is no checkpoint yet.");
+    }
+    !all.is_empty()
+}
+
+fn show(ctx: &Context, screen: &mut Screen, all: &[CheckpointListing]) -> Result<()> {
+    if !any(all, screen) {
         return Ok(());
     }
-    let (heading, labels) = menu_lines(all, screen.terminal().columns());
+    let (heading, labels) = menu_lines(all, &prompts::texts(ctx)?, screen.terminal().columns());
+    let chosen = prompt::one_of("Show which one? Escape leaves", Some(&heading), &labels, all.len() - 1)?;
+    if let Some(one) = chosen.and_then(|place| all.get(place)) {
+        let shown = checkpoint::show(ctx, one.name.as_str())?;
+        screen.note_text(
+            people(ctx, &shown).laid_out(ScreenLook { columns: screen.terminal().columns(), colors: None }).trim_end(),
+        );
+    }
+    Ok(())
+}
+
+fn delete(ctx: &mut Context, screen: &mut Screen, all: &[CheckpointListing]) -> Result<()> {
+    if !any(all, screen) {
+        return Ok(());
+    }
+    let (heading, labels) = menu_lines(all, &prompts::texts(ctx)?, screen.terminal().columns());
     let Some(chosen) = prompt::some_of("Space selects, Enter deletes, Escape leaves", Some(&heading), &labels)? else {
         return Ok(());
     };
@@ -134,10 +165,10 @@ fn remove(
 }
 
 fn roll_back(ctx: &mut Context, screen: &mut Screen, all: &[CheckpointListing]) -> Result<Option<Exit>> {
-    if all.is_empty() {
+    if !any(all, screen) {
         return Ok(None);
     }
-    let (heading, labels) = menu_lines(all, screen.terminal().columns());
+    let (heading, labels) = menu_lines(all, &prompts::texts(ctx)?, screen.terminal().columns());
     let chosen = prompt::one_of("Roll back to which one? Escape leaves", Some(&heading), &labels, all.len() - 1)?;
     match chosen.and_then(|place| all.get(place)) {
         Some(one) => menu::offer(ctx, screen, one),

@@ -40,6 +40,7 @@ pub const QUESTIONS: &[UnattendedQuestion] = &[
     row("Quit while agents run? (quit)", "quits"),
     row("What else may go where the disk is critical? (disk)", "it only shows who uses the space"),
     row("The disk is too full: the gate disk-space (run)", "it waits; work goes on by itself once there is space"),
+    row("Approve, and go on? (run --until-idle)", "it ends, exit 1"),
     row("Gates of a session: claims, merges, agents' questions, budgets", "they wait; other tasks go on"),
 ];
 

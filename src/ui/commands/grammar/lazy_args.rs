@@ -8,7 +8,7 @@ use std::ops::Deref;
 use clap::builder::{Resettable, StyledStr};
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
-use crate::cli::terminal_look::TerminalLook;
+use crate::cli::terminal_look::{TerminalLook, columns_told};
 use axiom_model::verbs;
 use axiom_model::verbs::short_ways;
 
@@ -100,9 +100,10 @@ fn described(command: Command, augment: fn(Command) -> Command) -> Command {
     }
 }
 
-/// Where the terminal is narrower than the lines that were wrapped by hand, they are wrapped anew for it.
+/// Where the terminal is narrower than the lines that were wrapped by hand, they are wrapped anew for it. In a pipe clap goes by COLUMNS.
 fn for_this_terminal(command: Command) -> Command {
-    let is_narrow = TerminalLook::of(false).columns().is_some_and(|columns| columns < MAX_WIDTH);
+    let columns = TerminalLook::of(false).columns().or_else(columns_told);
+    let is_narrow = columns.is_some_and(|columns| columns < MAX_WIDTH);
     match command.get_after_help().filter(|_| is_narrow).map(ToString::to_string) {
         Some(text) => command.after_help(with_whole_paragraphs(&text)),
         None => command,

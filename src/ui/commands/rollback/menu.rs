@@ -5,12 +5,13 @@ use super::checkpoint;
 use crate::cli::screen::Screen;
 use crate::cli::{prompt, words};
 use crate::commands::grammar::consent::ConsentArgs;
-use crate::wording::checkpoints::menu_lines;
+use crate::wording::checkpoints::{menu_lines, type_and_trigger};
 use crate::wording::rollback::{KEPT, nothing_changes, people};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::CheckpointName;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::work::tasks::task::{TaskKind, TaskStatus};
+use axiom_safety::attach::prompts;
 use axiom_safety::checkpoint as op;
 use axiom_safety::checkpoint::{CheckpointListing, CheckpointRequest};
 use axiom_safety::context::handle::Context;
@@ -30,7 +31,7 @@ pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
         let mut all = op::list(ctx, None)?;
         all.reverse();
         counts(ctx).iter().for_each(|counts| screen.note(counts));
-        let (heading, mut items) = menu_lines(&all, screen.terminal().columns());
+        let (heading, mut items) = menu_lines(&all, &prompts::texts(ctx)?, screen.terminal().columns());
         let heading = Some(heading).filter(|_| !all.is_empty());
         items.push("Make a new checkpoint".to_owned());
         let question = "Roll back to which checkpoint? (Escape changes nothing)";
@@ -83,7 +84,7 @@ fn agreed(ctx: &mut Context, screen: &mut Screen, one: &CheckpointListing) -> Re
         return Ok(false);
     }
     screen.note(&format!("Time: {}", words::time(one.created_at)));
-    screen.note(&format!("Type: {} ({})", one.kind.as_str(), one.trigger.as_str()));
+    screen.note(&format!("Type: {}", type_and_trigger(one.kind, one.trigger)));
     screen.note_text(people(&preview, "Would go", &here(ctx)).trim_end());
     screen.note(KEPT);
     match screen.confirm("Go back?", false) {
@@ -93,7 +94,8 @@ fn agreed(ctx: &mut Context, screen: &mut Screen, one: &CheckpointListing) -> Re
     }
 }
 
-fn create(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
+/// Asks for a name, and makes a checkpoint.
+pub(in crate::commands) fn create(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
     let Some(name) = prompt::line("Its name (empty: made up from the time)")? else { return Ok(()) };
     let name = match name.trim() {
         "" => None,

@@ -174,11 +174,27 @@ fn in_words<'a>(
     }
     let mut text = StyledText::from(format!("{}: {}\n", task.id, visible::line(&task.title)));
     text.push_grid(facts(rows));
-    match body {
+    text + told_and_looks(state, task, body)
+}
+
+/// What its agents are told, and what shows their work.
+fn told_and_looks(state: &State, task: &Task, body: Option<&str>) -> StyledText {
+    let mut text = StyledText::new();
+    if let Some(body) = body {
         // Indented, so that a line of the body cannot look like one of git axiom's own.
-        Some(body) => text + format!("\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")),
-        None => text,
+        text.push_str(&format!("\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")));
     }
+    if state.record.tasks.get(&task.id).is_some_and(|record| record.iterations > 0) {
+        text.push_str("\n");
+        text.push_grid(StyledGrid::of(looks(&task.id)));
+    }
+    text
+}
+
+/// What else shows the work on a task.
+fn looks(task: &TaskId) -> [Vec<String>; 3] {
+    let row = |command: &str, shows: &str| vec![format!("git axiom {command} {task}"), shows.to_owned()];
+    [row("diff", "what it changed"), row("output", "what its agents printed"), row("task audit", "its history")]
 }
 
 /// Who works on it, or did last.

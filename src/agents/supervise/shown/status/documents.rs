@@ -289,6 +289,9 @@ pub struct RecoveryNeedJson {
     pub needed: bool,
     /// Why, in words.
     pub reasons: Vec<String>,
+    /// Whether the next session does it, as part of its beginning.
+    #[serde(skip)]
+    pub(super) next_run_does: bool,
 }
 
 impl RecoveryNeedJson {
@@ -297,6 +300,10 @@ impl RecoveryNeedJson {
         if !self.needed {
             return String::new();
         }
-        format!("To be recovered: {}; see 'git axiom recover'.\n", self.reasons.join("; "))
+        let how = match self.next_run_does {
+            true => "'git axiom run' goes on from there, 'git axiom recover' shows what was cut off",
+            false => "see 'git axiom recover'",
+        };
+        format!("To be recovered: {}; {how}.\n", self.reasons.join("; "))
     }
 }

@@ -52,12 +52,12 @@ pub(super) fn with_what_is_seen(ctx: &Context, mut recovery: RecoveryNeedJson) -
     if let Some(plan) = ctx.state().open_plan().filter(|plan| plan.running.is_some())
         && !plan::planner_runs(ctx)?
     {
-        recovery.needed = true;
+        (recovery.needed, recovery.next_run_does) = (true, false);
         let phase = plan.phase.as_str();
         recovery.reasons.push(format!("planning was cut off in the phase {phase} (git axiom plan recover)"));
     }
     if let Some(damage) = damaged(ctx)? {
-        recovery.needed = true;
+        (recovery.needed, recovery.next_run_does) = (true, false);
         recovery.reasons.push(damage);
     }
     Ok(recovery)
@@ -94,5 +94,7 @@ pub(super) fn recovery(state: &State, who: &LiveProcesses) -> RecoveryNeedJson {
             reasons.push(format!("nobody looks after the program of {}, which still runs", named(&who.orphaned)));
         }
     }
-    RecoveryNeedJson { needed: !reasons.is_empty(), reasons }
+    // An operation that was cut off has a way of its own.
+    let next_run_does = !reasons.is_empty() && (state.record.open.is_none() || who.operation);
+    RecoveryNeedJson { needed: !reasons.is_empty(), reasons, next_run_does }
 }

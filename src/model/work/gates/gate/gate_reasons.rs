@@ -1,5 +1,6 @@
 //! The reasons of gates in words, and what is known again by them.
 
+use super::GateKind;
 use crate::base::ids::TaskId;
 use crate::work::tasks::branch_names;
 
@@ -66,6 +67,11 @@ pub fn merge_wants_trust(what: &str) -> String {
 /// Whether a gate has such a reason: approved before the files are, it would only open again.
 pub fn is_for_trust(reason: &str) -> bool {
     reason.ends_with(WANTS_TRUST) || reason.contains(MERGE_WANTS_TRUST)
+}
+
+/// The command with which a human begins at a gate: where the project's files have to be approved first, that one.
+pub fn first_command(kind: GateKind, id: &str, reason: &str) -> String {
+    if is_for_trust(reason) { "git axiom trust".to_owned() } else { kind.command(id) }
 }
 
 /// What such gates say once the files are approved, and whether a human has decided at them since; `None` for other reasons.
