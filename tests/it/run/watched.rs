@@ -147,3 +147,56 @@ fn an_undo_of_a_rollback_to_a_checkpoint_brings_back_progress_and_gates() {
     assert_eq!(standing().1, Some("which 0?".into()), "as the redo of the rollback");
     world.all_is_well();
 }
+
+/// What was said, and approved, of a merge into one branch is not about another.
+#[test]
+fn a_merge_that_was_approved_for_one_branch_is_asked_again_for_another() {
+    let world = World::new();
+    world.env.git(&["branch", "dev"]);
+    world.task("t", "echo t > t.txt; git axiom signal complete", &[]);
+    world.start(&["--until-idle", "--mode", "review", "--target", "dev"]).wait().code(1);
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    let asks = || world.gates().iter().find(|gate| gate["id"] == "merge-t").map(|gate| gate["reason"].clone());
+    assert_eq!(asks(), Some("merge t into dev".into()));
+    world.start(&["--until-idle", "--mode", "review"]).wait().code(1);
+    assert_eq!(asks(), Some("merge t into main".into()), "nobody has approved that");
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.start(&["--until-idle", "--mode", "review"]).wait().code(0);
+    world.all_is_well();
+}
+
+#[test]
+fn the_gate_of_a_start_has_the_title_that_the_task_has_now() {
+    let world = World::new();
+    world.task("t", "git axiom signal complete", &[]);
+    world.start(&["--until-idle", "--mode", "semi-auto"]).wait().code(1);
+    world.env.ok(&["task", "edit", "t", "--title", "Another"]);
+    assert_eq!(world.gates()[0]["reason"], "start t: Another");
+    world.env.ok(&["undo", "--yes"]);
+    assert_eq!(world.gates()[0]["reason"], "start t: t");
+}
+
+/// A line of an earlier attempt is nothing that an agent does now, and what is gone was not never there.
+#[test]
+fn what_an_earlier_attempt_left_is_not_shown_as_what_is_now() {
+    let world = World::new();
+    world.task("t", "echo OLD; echo 1 > t.txt; exit 1", &[]);
+    world.start(&["--until-idle", "--mode", "autopilot", "--max-iterations", "1"]).wait().code(1);
+    world.env.ok(&[
+        "task",
+        "edit",
+        "t",
+        "--body",
+        "touch ../../../begun; while [ ! -e ../../../go ]; do sleep 0.02; done; git axiom signal complete",
+    ]);
+    world.env.ok(&["task", "unblock", "t"]);
+    let live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    assert!(!world.env.ok(&["status"]).contains("OLD"), "{}", world.env.ok(&["status"]));
+    world.env.write("../go", "");
+    live.wait().code(0);
+    assert_eq!(world.show("t")["reports"]["filesModified"], 1);
+    world.env.ok(&["rollback", "task", "t", "--yes"]);
+    let refused = world.env.axiom(&["diff", "t"]);
+    assert!(refused.stderr.contains("nothing is there of the work on 't' now"), "{refused}");
+}
