@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::common::cases::AskedCases;
 use crate::session_support::{Live, Random, World, kill};
 
 /// A crowd: how many agents, tasks and kills.
@@ -14,9 +15,9 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// A small one, or `AXIOM_CROWD` tasks for twenty agents.
-    fn wanted() -> Self {
-        match std::env::var("AXIOM_CROWD").ok().and_then(|text| text.parse().ok()) {
+    /// A small one, or as many tasks as are asked for, for twenty agents.
+    fn of(asked: &AskedCases) -> Self {
+        match asked.rounds_asked().map(|tasks| tasks as usize) {
             Some(tasks) => Self { agents: 20, tasks, kills: tasks / 3 },
             None => Self { agents: 6, tasks: 30, kills: 15 },
         }
@@ -91,9 +92,9 @@ pub fn strike(world: &World, random: &mut Random, live: &mut Live, args: &[&str]
 
 #[test]
 fn every_task_of_a_crowd_that_is_killed_at_ends_merged_or_for_a_stated_reason() {
-    let crowd = Crowd::wanted();
-    let mut random = Random::seeded("a crowd");
-    let note = format!("AXIOM_CHAOS_SEED={}", random.0);
+    let asked = AskedCases::read();
+    let (crowd, seed) = (Crowd::of(&asked), asked.seed_or_clock("a crowd"));
+    let (mut random, note) = (Random::of(seed), format!("AXIOM_SEED={seed}"));
     let world = World::new();
     std::fs::write(world.beside("pids"), "").unwrap();
     for number in 0..crowd.tasks {

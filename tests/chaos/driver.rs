@@ -1,10 +1,11 @@
 //! A human in another terminal intervenes at random while many agents work and agents, keepers and the supervisor are killed: nothing
-//! is lost, each intervention is in the log, and agents obey within a moment. `AXIOM_INTERVENE=500` for the long run (20 agents, 100
+//! is lost, each intervention is in the log, and agents obey within a moment. `AXIOM_ROUNDS=500` for the long run (20 agents, 100
 //! tasks, 30 kills), which prints how long it took.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::common::cases::AskedCases;
 use crate::crowd::strike;
 use crate::session_support::{Live, Random, World};
 
@@ -16,9 +17,9 @@ struct Drive {
 }
 
 impl Drive {
-    /// A small one, or 20 agents on 100 tasks with `AXIOM_INTERVENE` interventions.
-    fn wanted() -> Self {
-        match std::env::var("AXIOM_INTERVENE").ok().and_then(|text| text.parse().ok()) {
+    /// A small one, or 20 agents on 100 tasks with as many interventions as are asked for.
+    fn of(asked: &AskedCases) -> Self {
+        match asked.rounds_asked().map(|rounds| rounds as usize) {
             Some(interventions) => Self { agents: 20, tasks: 100, interventions, kills: 30 },
             None => Self { agents: 3, tasks: 6, interventions: 12, kills: 2 },
         }
@@ -264,8 +265,9 @@ fn each_is_in_the_log(world: &World, done: &[(Vec<String>, [jiff::Timestamp; 2])
 
 #[test]
 fn a_human_who_intervenes_at_random_is_obeyed_and_nothing_is_lost() {
-    let (wanted, mut random) = (Drive::wanted(), Random::seeded("interventions"));
-    let note = format!("AXIOM_CHAOS_SEED={}", random.0);
+    let asked = AskedCases::read();
+    let (wanted, seed) = (Drive::of(&asked), asked.seed_or_clock("interventions"));
+    let (mut random, note) = (Random::of(seed), format!("AXIOM_SEED={seed}"));
     let world = World::new();
     for name in ["pids", "told"] {
         std::fs::write(world.beside(name), "").unwrap();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::before_after::Before;
+use crate::common::cases::AskedCases;
 use crate::session_support::{Random, World, several_at_a_time};
 
 /// How long a supervisor that was not the one to be stopped (a keeper was) goes on before it is killed.
@@ -77,18 +78,13 @@ fn survives(outer: &str, count: u64, inner: Option<&str>) {
 
 #[test]
 fn stopped_at_any_fault_point_the_next_session_finishes() {
-    let mut random = Random::seeded("fault points");
+    let asked = AskedCases::read();
+    let mut random = Random::of(asked.seed_or_clock("fault points"));
     let points = points();
     assert!(points.len() > 40, "{points:?}");
-    let all = std::env::var("AXIOM_FAULTS").is_ok_and(|text| text == "all");
     let mut work = Vec::new();
-    for outer in &points {
-        if let Ok(only) = std::env::var("AXIOM_FAULT_ONLY")
-            && only != *outer
-        {
-            continue;
-        }
-        if all {
+    for outer in points.iter().filter(|point| asked.has(point)) {
+        if asked.are_all() {
             work.push((outer.clone(), 2, None));
             work.extend(points.iter().map(|inner| (outer.clone(), 1, Some(inner.clone()))));
         } else {

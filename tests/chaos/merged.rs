@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
+use crate::common::cases::{AskedCases, case_of};
 use crate::session_support::{Live, Random, World, kill, several_at_a_time};
-use crate::victims::{self, Victim};
+use crate::victims::Victim;
 
 const TASKS: [&str; 3] = ["a", "b", "c"];
 /// How often a human lets go on what waits in the end.
@@ -154,14 +155,14 @@ fn human_commits(world: &World, said: &mut Vec<String>) {
     }
 }
 
-fn play(random: &mut Random, round: u64) {
+fn play(random: &mut Random, case: &str) {
     let hangs = match random.below(8) {
         0..=1 => Hangs::Hook,
         2 => Hangs::Filter,
         _ => Hangs::Nothing,
     };
     let blows: Vec<Blow> = (0..=random.below(4)).map(|_| Blow::drawn(random)).collect();
-    let note = format!("AXIOM_CHAOS_ROUND={round}: {hangs:?} {blows:?}");
+    let note = format!("{case}: {hangs:?} {blows:?}");
     let world = world(random, hangs);
     world.env.git(&["tag", "begin"]);
     let (mut live, mut said): (Option<Live>, Vec<String>) = (None, Vec::new());
@@ -212,6 +213,6 @@ fn play(random: &mut Random, round: u64) {
 
 #[test]
 fn nothing_half_done_or_unverified_is_ever_in_main() {
-    let rounds = victims::rounds("nothing half done", 6);
-    several_at_a_time(rounds, |(round, seed)| play(&mut Random::of(seed), round));
+    let seeds = AskedCases::read().seeds_or_clock("nothing half done", 6);
+    several_at_a_time(seeds.collect(), |seed| play(&mut Random::of(seed), &case_of(seed)));
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::before_after::{Before, TASKS, all_is_done, planned};
+use crate::common::cases::{AskedCases, case_of};
 use crate::session_support::{Random, kill, several_at_a_time};
 
 const ARGS: [&str; 2] = ["--agents", "2"];
@@ -13,18 +14,17 @@ struct Round {
     note: String,
 }
 
-/// `AXIOM_CHAOS` rounds, or `default`, in each of which sessions are killed at moments of an undisturbed one.
-fn rounds(what: &str, default: u64, kills: impl Fn(u64) -> usize) -> Vec<Round> {
-    let mut random = Random::seeded(what);
+/// Rounds in each of which sessions are killed at moments of an undisturbed one.
+fn rounds(what: &str, usual: u64, kills: impl Fn(u64) -> usize) -> Vec<Round> {
+    let seeds = AskedCases::read().seeds_or_clock(what, usual);
     let length = length_of_a_run();
-    let count = std::env::var("AXIOM_CHAOS").ok().and_then(|text| text.parse().ok()).unwrap_or(default);
-    let round = |number: u64| {
-        let seed = random.0;
-        let moments: Vec<Duration> = (0..kills(number)).map(|_| length.mul_f64(random.below(1000) as f64 / 1000.0)).collect();
-        let note = format!("{what}, round {number} (AXIOM_CHAOS=1 AXIOM_CHAOS_SEED={seed}), after {moments:.2?}");
+    let round = |seed: u64| {
+        let mut random = Random::of(seed);
+        let moments: Vec<Duration> = (0..kills(seed)).map(|_| length.mul_f64(random.below(1000) as f64 / 1000.0)).collect();
+        let note = format!("{what} ({}), after {moments:.2?}", case_of(seed));
         Round { moments, note }
     };
-    (0..count).map(round).collect()
+    seeds.map(round).collect()
 }
 
 /// How long the session takes when nobody disturbs it.
@@ -40,7 +40,7 @@ fn length_of_a_run() -> Duration {
 #[test]
 fn a_killed_supervisor_loses_nothing_and_the_next_run_finishes() {
     // Every third time the recovering session is killed too.
-    let rounds = rounds("kill the supervisor", 10, |number| if number % 3 == 2 { 2 } else { 1 });
+    let rounds = rounds("kill the supervisor", 10, |seed| if seed % 3 == 2 { 2 } else { 1 });
     several_at_a_time(rounds, |Round { moments, note }| {
         let world = planned();
         let users = world.make_dirty();

@@ -1,6 +1,6 @@
-//! Who is killed in a round of chaos, and which rounds there are.
+//! Who is killed in a round of chaos.
 
-use crate::session_support::{Live, Random, World, kill};
+use crate::session_support::{Live, World, kill};
 
 /// What dies.
 #[derive(Debug, Clone, Copy)]
@@ -53,13 +53,4 @@ fn one_dies(pids: &[i32], which: u64) {
     if !pids.is_empty() {
         kill(pids[which as usize % pids.len()]);
     }
-}
-
-/// The rounds of a test with their seeds: `AXIOM_CHAOS` of them, or as many as usual; with `AXIOM_CHAOS_ROUND`, that one alone.
-pub fn rounds(what: &str, usual: u64) -> Vec<(u64, u64)> {
-    let mut random = Random::seeded(what);
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let rounds = (0..number("AXIOM_CHAOS").unwrap_or(usual)).map(|round| (round, random.below(1 << 48)));
-    let only = number("AXIOM_CHAOS_ROUND");
-    rounds.filter(|(round, _)| only.is_none_or(|only| only == *round)).collect()
 }

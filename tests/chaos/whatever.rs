@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use crate::before_after::{Before, all_is_done};
+use crate::common::cases::{AskedCases, case_of};
 use crate::measured::{self, Books};
 use crate::planner;
 use crate::session_support::{Live, Random, UsersThings, World, several_at_a_time};
-use crate::victims::{self, Victim};
+use crate::victims::Victim;
 
 const ARGS: [&str; 2] = ["--agents", "2"];
 
@@ -154,10 +155,10 @@ fn intervenes(world: &World, deed: &[&[&str]], note: &str) {
 
 #[test]
 fn whatever_dies_the_work_goes_on() {
-    let rounds = victims::rounds("whatever dies", 10);
-    several_at_a_time(rounds, |(round, seed)| {
+    let seeds = AskedCases::read().seeds_or_clock("whatever dies", 10);
+    several_at_a_time(seeds.collect(), |seed| {
         let mut random = Random::of(seed);
         let blows: Vec<Blow> = (0..=random.below(3)).map(|_| Blow::drawn(&mut random)).collect();
-        History::new(format!("AXIOM_CHAOS_ROUND={round}: {blows:?}")).play(&blows);
+        History::new(format!("{}: {blows:?}", case_of(seed))).play(&blows);
     });
 }

@@ -6,12 +6,14 @@
 // Each test file uses only a part of it; tests may start programs and may panic.
 #![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod cases;
 pub mod documents;
 pub mod fixed;
 mod json_schema;
 pub mod random;
 mod run;
 mod users;
+pub mod workers;
 
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;

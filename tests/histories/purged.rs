@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::common::Run;
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::faults::{after_kill, faulty};
 use crate::held::reachable_from_refs;
 use crate::oracle;
@@ -20,7 +20,7 @@ const PATHS: [&str; 10] =
 type Held = BTreeMap<String, BTreeMap<(String, String), String>>;
 
 /// Takes one path out.
-pub fn step(place: &mut Place, dice: &mut Dice) {
+pub fn step(place: &mut Place, dice: &mut Random) {
     let path = place.odd.path_or(dice.pick(&PATHS).unwrap());
     let before = place.look();
     let held = held(place);

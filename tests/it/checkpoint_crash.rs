@@ -1,5 +1,5 @@
 //! Deleting, cleaning up and compacting, killed at fault points: all of it or none of it, and git finds nothing
-//! wrong. Every occurrence of every point: `AXIOM_CRASH_FULL=1 cargo test --test it checkpoint_crash`.
+//! wrong. Every occurrence of every point: `AXIOM_ROUNDS=all cargo test --test it checkpoint_crash`.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

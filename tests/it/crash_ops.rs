@@ -3,7 +3,7 @@
 //!
 //! A third of the named points is hit, another third in each story; at every fourth, recovery itself is killed at one seeded point
 //! too, and done twice. Every occurrence of every point, with every point of the recovery:
-//! `AXIOM_CRASH_FULL=1 cargo test --test it crash_ops`.
+//! `AXIOM_ROUNDS=all cargo test --test it crash_ops`.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;

@@ -6,6 +6,7 @@ use std::process::{Child, Command};
 use std::time::Instant;
 
 use super::PATIENCE;
+use crate::common::cases::AskedCases;
 
 /// A program in the background. It is killed when dropped, so that a failing test leaves no process behind.
 pub struct Live {
@@ -65,8 +66,7 @@ impl Live {
     pub fn wait(mut self) -> Ended {
         let begun = Instant::now();
         // A repository with many files, or a large crowd, for which only a developer asks, takes longer.
-        let is_long = ["AXIOM_FILES", "AXIOM_CROWD"].iter().any(|name| std::env::var_os(name).is_some());
-        let patience = if is_long { PATIENCE * 10 } else { PATIENCE * 3 };
+        let patience = if AskedCases::read().is_long_run() { PATIENCE * 10 } else { PATIENCE * 3 };
         while self.runs() {
             assert!(begun.elapsed() < patience, "it does not end:\n{}", self.stderr());
             std::thread::sleep(std::time::Duration::from_millis(5));
