@@ -31,6 +31,8 @@ use fixed::FIXED;
 pub struct TestEnv {
     _dir: tempfile::TempDir,
     root: PathBuf,
+    /// The name of the repository's folder.
+    repo: &'static str,
     /// With a fixed clock: how many programs were started so far, so that no two of them make the same ids.
     started: Mutex<Option<u64>>,
     /// Who starts programs, and the copy of ours that they can read; otherwise whoever runs the tests.
@@ -49,7 +51,12 @@ impl TestEnv {
         for folder in ["home", "tmp"] {
             std::fs::create_dir(root.join(folder)).unwrap();
         }
-        Self { _dir: dir, root, started: Mutex::new(None), user: None }
+        Self { _dir: dir, root, repo: "repo", started: Mutex::new(None), user: None }
+    }
+
+    /// With another folder for the repository.
+    pub fn with_repo(self, repo: &'static str) -> Self {
+        Self { repo, ..self }
     }
 
     /// A repository `repo` on an unborn branch `main`.
@@ -82,9 +89,21 @@ impl TestEnv {
         self.give();
     }
 
-    /// Gives that user what root has made since.
+    /// Gives [`NOBODY`] everything, where root runs the tests.
+    pub fn give_to_nobody(&self) {
+        if is_root() {
+            self.give_to(NOBODY);
+        }
+    }
+
+    /// Gives the user who starts programs what root has made since.
     pub fn give(&self) {
-        let Some((user, _)) = self.user else { return };
+        if let Some((user, _)) = self.user {
+            self.give_to(user);
+        }
+    }
+
+    fn give_to(&self, user: u32) {
         for entry in walkdir::WalkDir::new(&self.root).into_iter().flatten() {
             if entry.metadata().is_ok_and(|meta| meta.uid() != user) {
                 let _ = std::os::unix::fs::lchown(entry.path(), Some(user), Some(user));
@@ -99,7 +118,7 @@ impl TestEnv {
 
     /// The repository's main worktree.
     pub fn repo(&self) -> PathBuf {
-        self.root.join("repo")
+        self.root.join(self.repo)
     }
 
     /// The folder of git axiom's files in the repository.

@@ -103,7 +103,7 @@ fn a_prompt_during_a_rebase_a_gc_or_another_operation_is_saved_and_can_be_gone_b
             }
         });
         for round in 0..4 {
-            scratch.write("a.txt", &format!("{round}\n"));
+            scratch.write("a.txt", format!("{round}\n"));
             prompt(&scratch);
             quiet(&hook(&scratch, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "rm x"}}), &[]));
         }

@@ -203,7 +203,7 @@ fn what_retention_takes_is_in_no_log_and_what_is_edited_elsewhere_is_shown() {
     scratch.axiom(&["init"]);
     scratch.git(&["config", "axiom.attach.keepPrompts", "1"]);
     for round in 0..6 {
-        scratch.write("a.txt", &format!("{round}\n"));
+        scratch.write("a.txt", format!("{round}\n"));
         quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
     }
     scratch.write("a.txt", "the turn\n");
@@ -351,7 +351,7 @@ fn only_commits_that_are_provably_of_the_session_go_back() {
         hook(session, event, &format!(r#","tool_name":"Bash","tool_input":{{"command":"{command}"}}"#));
     };
     let commit = |subject: &str| {
-        scratch.write("a.txt", &format!("{subject}\n"));
+        scratch.write("a.txt", format!("{subject}\n"));
         scratch.git(&["commit", "-qam", subject]);
     };
     let mut prompts = 0;
@@ -468,7 +468,7 @@ fn a_hook_around_an_edit_reads_little_and_not_the_index() {
     quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
     let trace = scratch.path().with_file_name("trace");
     for event in ["PreToolUse", "PostToolUse"] {
-        scratch.write("a.txt", &format!("changed before {event}\n"));
+        scratch.write("a.txt", format!("changed before {event}\n"));
         let payload = serde_json::json!({"hook_event_name": event, "tool_name": "Write", "session_id": "s", "cwd": scratch.path(),
             "tool_input": {"file_path": scratch.path().join("a.txt")}});
         let mut command = scratch.command("strace");

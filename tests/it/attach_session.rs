@@ -145,7 +145,7 @@ impl Session {
                 _ => lines[at] = line,
             }
         }
-        self.scratch.write(path, &lines.concat());
+        self.scratch.write(path, lines.concat());
         self.changed(path);
     }
 

@@ -165,7 +165,7 @@ fn what_a_killed_capture_left_goes_with_whoever_meets_it_next() {
         ours.count()
     };
     let killed = |number: u32, point: &str| {
-        scratch.write("big.bin", &format!("{number}\n").repeat(100_000));
+        scratch.write("big.bin", format!("{number}\n").repeat(100_000));
         let killed = scratch.axiom_with(&["checkpoint", "create"], &[("AXIOM_TEST_FAULT", point)]);
         assert_eq!(killed.status.signal(), Some(9), "{killed:?}");
         assert_ne!(left(), 0, "{point}");

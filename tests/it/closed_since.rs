@@ -74,7 +74,7 @@ fn what_a_rollback_brought_back_and_is_closed_by_now_is_no_conflict() {
             scratch.write("a.txt", "edited\n");
             bound(&scratch, &["rollback", "checkpoint", "c", "--yes"]);
             if ignored {
-                scratch.write(".git/info/exclude", &format!("/{closed}\n"));
+                scratch.write(".git/info/exclude", format!("/{closed}\n"));
             }
             set_mode(&root.join(closed), 0);
             for how in ["--dry-run", "--yes"] {
@@ -114,7 +114,7 @@ fn a_rollback_leaves_what_git_ignores_by_now_and_is_closed() {
         let root = scratch.path();
         scratch.write(file, "x\n");
         bound(&scratch, &["checkpoint", "create", "c"]);
-        scratch.write(".git/info/exclude", &format!("/{closed}\n"));
+        scratch.write(".git/info/exclude", format!("/{closed}\n"));
         scratch.write(file, "newer\n");
         scratch.write("a.txt", "edited\n");
         set_mode(&root.join(closed), 0);

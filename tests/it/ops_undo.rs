@@ -396,7 +396,7 @@ fn an_import_of_done_tasks_is_undone_as_long_as_nobody_worked_on_them() {
     let scratch = Scratch::new();
     let lines = ["done", "failed", "pending", "archived"]
         .map(|status| format!("{{\"id\":\"{status}-one\",\"title\":\"x\",\"status\":\"{status}\"}}"));
-    scratch.write(".git/tasks", &lines.join("\n"));
+    scratch.write(".git/tasks", lines.join("\n"));
     scratch.axiom(&["task", "import", ".git/tasks"]);
     let statuses = || ["done-one", "failed-one", "pending-one", "archived-one"].map(|id| scratch.task(id).status.as_str());
     assert_eq!(statuses(), ["done", "failed", "pending", "archived"]);

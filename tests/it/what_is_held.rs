@@ -385,7 +385,7 @@ fn bytes_that_git_would_convert_come_back_as_they_were() {
 fn bytes_of_many_files_are_kept_too() {
     let scratch = with_conversion(&[], "* text=auto\n");
     for number in 0..150 {
-        scratch.write(&format!("many/{number}"), &format!("{number}\r\nx\n"));
+        scratch.write(&format!("many/{number}"), format!("{number}\r\nx\n"));
     }
     let before = contents(&scratch.path());
     assert!(not_held(&scratch, "safe", "converted").is_empty());
@@ -480,8 +480,8 @@ fn what_replaces_an_object_is_not_restored_in_its_place() {
 fn show_says_how_much_is_at_what_is_not_held() {
     let scratch = Scratch::new();
     scratch.write(".gitignore", "out/\n");
-    scratch.write("out/a/x", &"x".repeat(2000));
-    scratch.write("out/y", &"y".repeat(1096));
+    scratch.write("out/a/x", "x".repeat(2000));
+    scratch.write("out/y", "y".repeat(1096));
     scratch.axiom(&["checkpoint", "create", "c"]);
     let shown = scratch.json(&["checkpoint", "show", "c"]);
     let place = scratch.path().join("out");
