@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::common::cases::AskedCases;
+use crate::common::nothing_lost::Holders;
 use crate::crowd::strike;
 use crate::session_support::{Live, Random, World};
 
@@ -92,22 +93,8 @@ fn intervene(world: &World, random: &mut Random, tasks: usize) -> Option<(Vec<St
 /// Each line that an agent told of is in the merged file, or else in a capture or the trash, from where a human gets it back.
 fn nothing_is_lost(world: &World, note: &str) {
     let told = std::fs::read_to_string(world.beside("told")).unwrap();
-    let listed = world.env.git(&["rev-list", "--objects", "--all"]);
-    let ids: String = listed
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .filter(|(_, path)| path.ends_with(".txt"))
-        .fold(String::new(), |ids, (id, _)| ids + id + "\n");
-    let file = world.beside("ids");
-    std::fs::write(&file, ids).unwrap();
-    let shell = format!(
-        "git cat-file --batch < '{}'; cat .worktrees/trash/*/*.txt .worktrees/*/*.txt 2> /dev/null || true",
-        file.display()
-    );
-    let output = std::process::Command::new("sh").args(["-c", &shell]).current_dir(world.env.repo()).output().unwrap();
-    let held = String::from_utf8_lossy(&output.stdout).into_owned();
-    let held: std::collections::BTreeSet<&str> = held.lines().collect();
-    let lost: Vec<&str> = told.lines().filter(|line| !held.contains(line)).collect();
+    let holders = Holders::refs(&world.env).and_files(vec![world.env.repo().join(".worktrees")], None);
+    let lost = holders.lost_lines(told.lines(), ".txt");
     assert!(lost.is_empty(), "{note}: of {} lines these are lost: {lost:?}", told.lines().count());
 }
 

@@ -10,6 +10,7 @@ pub mod cases;
 pub mod documents;
 pub mod fixed;
 mod json_schema;
+pub mod nothing_lost;
 pub mod random;
 mod run;
 mod users;

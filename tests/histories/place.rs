@@ -179,9 +179,9 @@ impl Place {
         step(self);
         self.env.give();
         if before.iter().any(|git_dir| !git_dir.is_dir()) {
-            let there = [held::reachable(self), held::on_disk(self)];
-            let inside = &self.inside;
-            self.owed.retain(|id, _| !inside.contains(id) || there.iter().any(|all| all.contains(id)));
+            let gone = held::anywhere(self).lost(self.owed.keys().map(String::as_str).filter(|id| self.inside.contains(*id)));
+            let gone: BTreeSet<String> = gone.into_iter().map(str::to_owned).collect();
+            self.owed.retain(|id, _| !gone.contains(id));
         }
     }
 

@@ -22,7 +22,7 @@ fn counted(world: &World, id: &str) {
 }
 
 /// Each line that an agent wrote is in the merged file.
-fn nothing_is_lost(world: &World, tasks: &[String], seed: u64) {
+fn all_lines_are_merged(world: &World, tasks: &[String], seed: u64) {
     for task in tasks {
         let (kept, told) =
             (world.env.read(&format!("{task}.txt")), std::fs::read_to_string(world.beside(&format!("{task}.lines"))));
@@ -97,7 +97,7 @@ fn whatever_a_human_does_when_an_iteration_ends_nothing_is_lost() {
     live.wait().code(0);
     world.env.axiom(&["task", "unblock"].into_iter().chain(tasks.iter().map(String::as_str)).collect::<Vec<_>>());
     world.autopilot(&["--retry", "--agents", "2"]).code(0);
-    nothing_is_lost(&world, &tasks, seed);
+    all_lines_are_merged(&world, &tasks, seed);
     eprintln!("interventions done: {done:?}");
     world.all_is_well();
 }

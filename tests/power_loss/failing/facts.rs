@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::bench::in_time;
 use crate::common::TestEnv;
+use crate::common::nothing_lost::Acknowledged;
 
 /// What a repository holds.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -89,6 +90,14 @@ impl Facts {
         })
     }
 
+    fn acknowledged(&self) -> Acknowledged {
+        let mut all = Acknowledged::default();
+        self.tasks.keys().for_each(|id| all.add("task", id, ""));
+        self.checkpoints.iter().for_each(|name| all.add("checkpoint", name, ""));
+        self.refs.iter().for_each(|(name, id)| all.add("ref", name, id));
+        all
+    }
+
     /// What is wrong after a verb that said that it has done its work: `done` is what there is when nothing failed.
     pub fn is_not(&self, done: &Self) -> Vec<String> {
         let mut wrong = Vec::new();
@@ -122,23 +131,13 @@ impl Facts {
             wrong.push(format!("a mixture: from before {from_before:?}\n  from after {from_after:?}"));
         }
         for (id, task) in &before.tasks {
-            let known = after.tasks.get(id);
-            match self.tasks.get(id) {
-                None if known.is_some() => wrong.push(format!("task {id} is lost")),
-                Some(now) if now != task && Some(now) != known => {
-                    wrong.push(format!("task {id}: {now}, not {task} or {known:?}"));
-                }
-                Some(_) | None => {}
+            let possible = [Some(task), after.tasks.get(id)];
+            if let Some(now) = self.tasks.get(id).filter(|now| !possible.contains(&Some(*now))) {
+                wrong.push(format!("task {id}: {now}, not of {possible:?}"));
             }
         }
-        for name in before.checkpoints.intersection(&after.checkpoints).filter(|name| !self.checkpoints.contains(*name)) {
-            wrong.push(format!("checkpoint {name} is lost"));
-        }
-        for (name, id) in before.refs.iter().filter(|(name, id)| after.refs.get(*name) == Some(*id)) {
-            if self.refs.get(name) != Some(id) {
-                wrong.push(format!("{name} was {id} and is {:?}", self.refs.get(name)));
-            }
-        }
+        let promised = Acknowledged::of_all(&[before.acknowledged(), after.acknowledged()]);
+        wrong.extend(promised.lost(&self.acknowledged()));
         if ![&before.settings, &after.settings].contains(&&self.settings) {
             wrong.push(format!("settings: {}", self.settings));
         }
