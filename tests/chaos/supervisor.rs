@@ -1,10 +1,11 @@
 //! SIGKILL to the supervisor, and to everything, at seeded moments over the length of an unkilled run.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use crate::before_after::{Before, TASKS, all_is_done, planned};
 use crate::common::cases::{AskedCases, case_of};
-use crate::session_support::{Random, kill, several_at_a_time};
+use crate::session_support::{Random, several_at_a_time};
 
 const ARGS: [&str; 2] = ["--agents", "2"];
 
@@ -27,6 +28,12 @@ fn rounds(what: &str, usual: u64, kills: impl Fn(u64) -> usize) -> Vec<Round> {
     seeds.map(round).collect()
 }
 
+/// Some sessions may have ended before their moment; most have not.
+fn were_killed(killed: &AtomicUsize, rounds: usize) {
+    let killed = killed.load(Relaxed);
+    assert!(2 * killed >= rounds, "{killed} of {rounds} rounds met a session that ran");
+}
+
 /// How long the session takes when nobody disturbs it.
 fn length_of_a_run() -> Duration {
     let world = planned();
@@ -41,6 +48,7 @@ fn length_of_a_run() -> Duration {
 fn a_killed_supervisor_loses_nothing_and_the_next_run_finishes() {
     // Every third time the recovering session is killed too.
     let rounds = rounds("kill the supervisor", 10, |seed| if seed % 3 == 2 { 2 } else { 1 });
+    let (wanted, killed) = (rounds.len(), AtomicUsize::new(0));
     several_at_a_time(rounds, |Round { moments, note }| {
         let world = planned();
         let users = world.make_dirty();
@@ -48,7 +56,7 @@ fn a_killed_supervisor_loses_nothing_and_the_next_run_finishes() {
         for moment in moments {
             let mut live = world.start_autopilot(&ARGS);
             std::thread::sleep(moment);
-            live.kill();
+            killed.fetch_add(usize::from(live.kill()), Relaxed);
             let now = Before::look(&world, users.clone());
             if let Some(before) = first.replace(now) {
                 before.nothing_is_lost(&world, &note);
@@ -61,21 +69,20 @@ fn a_killed_supervisor_loses_nothing_and_the_next_run_finishes() {
         first.unwrap().nothing_is_lost_or_left(&world, &note);
         all_is_done(&world, &note);
     });
+    were_killed(&killed, wanted);
 }
 
 #[test]
 fn a_machine_that_dies_loses_nothing_and_the_next_run_finishes() {
-    several_at_a_time(rounds("kill everything", 5, |_| 1), |Round { moments, note }| {
+    let rounds = rounds("kill everything", 5, |_| 1);
+    let (wanted, killed) = (rounds.len(), AtomicUsize::new(0));
+    several_at_a_time(rounds, |Round { moments, note }| {
         let world = planned();
         let users = world.make_dirty();
         let mut live = world.start_autopilot(&ARGS);
         std::thread::sleep(moments[0]);
-        live.kill();
-        while !world.processes().is_empty() {
-            for (pid, _) in world.processes() {
-                kill(pid);
-            }
-        }
+        killed.fetch_add(usize::from(live.kill()), Relaxed);
+        world.all_die();
         let before = Before::look(&world, users);
         let ended = world.autopilot(&ARGS);
         assert_eq!(ended.code, Some(0), "{note}\n{}", ended.stderr);
@@ -85,4 +92,5 @@ fn a_machine_that_dies_loses_nothing_and_the_next_run_finishes() {
         let retries: u64 = TASKS.iter().map(|task| world.find_task(task)["retryCount"].as_u64().unwrap()).sum();
         assert!(counted.len() <= TASKS.len() + 2 && retries <= 2, "{note}: {counted:?}, {retries} retries");
     });
+    were_killed(&killed, wanted);
 }

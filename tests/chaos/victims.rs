@@ -19,16 +19,17 @@ pub enum Victim {
 }
 
 impl Victim {
-    /// Kills it; of several, `which` says one.
-    pub fn dies(self, world: &World, session: &mut Live, which: u64) {
+    /// Kills it; of several, `which` says one. Returns whether it was there.
+    pub fn dies(self, world: &World, session: &mut Live, which: u64) -> bool {
         match self {
-            Self::Nobody | Self::Planner => {}
+            Self::Nobody | Self::Planner => false,
             Self::Supervisor => session.kill(),
             Self::Keeper => one_dies(&keepers(world), which),
             Self::Agent => one_dies(&programs_of_keepers(world), which),
             Self::Everything => {
-                session.kill();
+                let killed = session.kill();
                 world.all_die();
+                killed
             }
         }
     }
@@ -49,8 +50,6 @@ fn programs_of_keepers(world: &World) -> Vec<i32> {
     pids.filter(|pid| parent(*pid).is_some_and(|parent| keepers.contains(&parent))).collect()
 }
 
-fn one_dies(pids: &[i32], which: u64) {
-    if !pids.is_empty() {
-        kill(pids[which as usize % pids.len()]);
-    }
+fn one_dies(pids: &[i32], which: u64) -> bool {
+    !pids.is_empty() && kill(pids[which as usize % pids.len()])
 }

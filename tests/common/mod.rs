@@ -200,6 +200,16 @@ impl TestEnv {
         self.run(self.axiom_command(&self.repo(), args), Some(input))
     }
 
+    /// Calls `git axiom`, which must be killed when it reaches a fault point: where that is not reached, nothing was tried.
+    #[track_caller]
+    pub fn killed_at(&self, args: &[&str], point: &str) -> Run {
+        let mut command = self.axiom_command(&self.repo(), args);
+        command.env("AXIOM_TEST_FAULT", point);
+        let run = self.run(command, None);
+        assert_eq!(run.code, None, "{point} was not reached by {args:?}\n{run}");
+        run
+    }
+
     /// Calls `git axiom`, expects exit status 0, and returns standard output without the final line feed.
     pub fn ok(&self, args: &[&str]) -> String {
         self.axiom(args).success().stdout.trim_end().to_owned()

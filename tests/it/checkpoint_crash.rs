@@ -1,7 +1,6 @@
 //! Deleting, cleaning up and compacting, killed at fault points: all of it or none of it, and git finds nothing
 //! wrong. Every occurrence of every point: `AXIOM_ROUNDS=all cargo test --test it checkpoint_crash`.
 
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -53,8 +52,7 @@ fn survive(args: &[&str], accept: &dyn Fn(&[String])) {
     let (mut before, mut after) = (0, 0);
     for point in &points {
         copy(&saved, &scratch.path());
-        let killed = scratch.axiom_with(args, &[("AXIOM_TEST_FAULT", point)]);
-        assert_eq!(killed.status.signal(), Some(9), "{point} was not reached");
+        scratch.killed_at(args, point);
         scratch.axiom(&["recover", "--yes"]);
         let now = checkpoints(&scratch);
         if now.iter().any(|name| name == "one") {
@@ -143,8 +141,7 @@ fn refs_that_somebody_packs_while_they_are_read_are_found() {
 #[test]
 fn a_tag_without_object_that_a_checkpoint_left_stops_no_other() {
     let scratch = Scratch::new();
-    let killed = scratch.axiom_with(&["checkpoint", "create", "c"], &[("AXIOM_TEST_FAULT", "checkpoint.objects:1")]);
-    assert!(!killed.status.success());
+    scratch.killed_at(&["checkpoint", "create", "c"], "checkpoint.objects:1");
     let tag = scratch.path().join(".git/refs/tags/axiom/c");
     std::fs::create_dir_all(tag.parent().unwrap()).unwrap();
     std::fs::write(&tag, format!("{}\n", "1".repeat(40))).unwrap();
@@ -166,8 +163,7 @@ fn what_a_killed_capture_left_goes_with_whoever_meets_it_next() {
     };
     let killed = |number: u32, point: &str| {
         scratch.write("big.bin", format!("{number}\n").repeat(100_000));
-        let killed = scratch.axiom_with(&["checkpoint", "create"], &[("AXIOM_TEST_FAULT", point)]);
-        assert_eq!(killed.status.signal(), Some(9), "{killed:?}");
+        scratch.killed_at(&["checkpoint", "create"], point);
         assert_ne!(left(), 0, "{point}");
     };
     killed(1, "git.before-object-sync:1");

@@ -1,8 +1,6 @@
 //! `checkpoints.tags`: which checkpoints get a tag. Those without one have their note on the capture, and are rolled back to,
 //! verified, healed and deleted like the others.
 
-use std::os::unix::process::ExitStatusExt;
-
 use serde_json::Value;
 
 use crate::crash_points::{drawn, points_of};
@@ -98,8 +96,7 @@ fn killed_anywhere_without_a_tag_it_is_all_there_or_not_at_all() {
         let (ours, others): (Vec<_>, Vec<_>) = points.into_iter().partition(ours);
         for point in ours.into_iter().chain(drawn(others, args).into_iter().take(2)) {
             copy(&saved, &scratch.path());
-            let killed = scratch.axiom_with(args, &[("AXIOM_TEST_FAULT", &point)]);
-            assert_eq!(killed.status.signal(), Some(9), "{point} was not reached");
+            scratch.killed_at(args, &point);
             scratch.axiom(&["recover", "--yes"]);
             let list = scratch.json(&["checkpoint", "list"]);
             let names: Vec<&str> =

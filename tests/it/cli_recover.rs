@@ -100,9 +100,7 @@ fn the_ends_of_an_interrupted_rollback_take_a_yes() {
             let env = TestEnv::new();
             env.ok(&["checkpoint", "create", "c"]);
             env.write("README", "changed\n");
-            let mut killed = env.axiom_command(&env.repo(), ["rollback", "checkpoint", "c", "--yes"]);
-            killed.env("AXIOM_TEST_FAULT", "journal.begun:1");
-            env.run(killed, None);
+            env.killed_at(&["rollback", "checkpoint", "c", "--yes"], "journal.begun:1");
             env.ok(&["rollback", end, yes]);
             assert_eq!(env.read("README"), left, "{end} {yes}");
         }

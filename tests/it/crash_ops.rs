@@ -5,7 +5,6 @@
 //! too, and done twice. Every occurrence of every point, with every point of the recovery:
 //! `AXIOM_ROUNDS=all cargo test --test it crash_ops`.
 
-use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
 use crate::crash_points::{drawn, full, points_of};
@@ -54,8 +53,7 @@ fn reset(scratch: &Scratch, saved: &std::path::Path) {
 }
 
 fn kill_at(scratch: &Scratch, args: &[&str], point: &str) {
-    let output = scratch.axiom_with(args, &[("AXIOM_TEST_FAULT", point)]);
-    assert_eq!(output.status.signal(), Some(9), "{point} was not reached: {}", String::from_utf8_lossy(&output.stderr));
+    scratch.killed_at(args, point);
 }
 
 /// Tells the story once, then again and again with a death in it. `check` looks at what is beside the fingerprint.

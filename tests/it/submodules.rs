@@ -124,7 +124,7 @@ fn a_crash_in_the_middle_of_submodules_is_finished_or_taken_back() {
         for way in ["--abort", "--continue"] {
             std::fs::remove_dir_all(scratch.path().join("sm")).unwrap();
             let damaged = all.view();
-            scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[("AXIOM_TEST_FAULT", point)]);
+            scratch.killed_at(&["rollback", "checkpoint", "safe", "--yes"], point);
             scratch.axiom(&["rollback", way]);
             let wanted = if way == "--abort" { &damaged } else { &before };
             assert_eq!(&all.view(), wanted, "{point} {way}");

@@ -241,7 +241,7 @@ fn refs_of_an_operation_survive_a_crash_of_the_rollback() {
         scratch.axiom(&["checkpoint", "create", "within"]);
         scratch.git(&["cherry-pick", "--abort"]);
         let rollback = ["rollback", "checkpoint", "within", "--yes"];
-        assert!(!scratch.axiom_with(&rollback, &[("AXIOM_TEST_FAULT", fault)]).status.success(), "{fault}");
+        scratch.killed_at(&rollback, fault);
         scratch.axiom(&["rollback", "--continue"]);
         assert_eq!(root_refs(&scratch), in_it, "{fault}");
         scratch.write("a.txt", "resolved\n");
@@ -406,9 +406,7 @@ fn bytes_that_git_would_convert_survive_a_crash_of_the_rollback() {
             scratch.write("a.txt", "now1\nnow2\r\n");
             scratch.write("new.txt", "now3\nnow4\r\n");
             let wrecked = contents(&scratch.path());
-            let fault = [("AXIOM_TEST_FAULT", fault)];
-            let crashed = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &fault);
-            assert!(!crashed.status.success(), "{fault:?}");
+            scratch.killed_at(&["rollback", "checkpoint", "safe", "--yes"], fault);
             scratch.axiom(&["rollback", end]);
             assert_eq!(contents(&scratch.path()), if goes_back { before } else { wrecked }, "{fault:?} {end}");
         }

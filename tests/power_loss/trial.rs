@@ -68,6 +68,7 @@ pub fn run(scenario: &Scenario, plan: &Plan) -> usize {
         }
     }
     let (tried, faults) = (trial.seen.into_inner().unwrap().len(), trial.faults.into_inner().unwrap());
+    assert!(tried > 0, "{}: no power loss was tried", recorded.name);
     eprintln!("{}: {tried} power losses tried in {:.1?}, {faults} with faults", recorded.name, begun.elapsed());
     faults
 }

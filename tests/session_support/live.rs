@@ -1,6 +1,7 @@
 //! A `git axiom` process in the background.
 
 use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::Instant;
@@ -50,10 +51,10 @@ impl Live {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Ends it with SIGKILL, as a crash would.
-    pub fn kill(&mut self) {
+    /// Ends it with SIGKILL, as a crash would. Returns whether it was still running.
+    pub fn kill(&mut self) -> bool {
         let _ = self.child.kill();
-        self.child.wait().unwrap();
+        self.child.wait().unwrap().signal() == Some(rustix::process::Signal::KILL.as_raw())
     }
 
     /// Sends it SIGINT.
