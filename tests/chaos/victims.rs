@@ -24,7 +24,7 @@ impl Victim {
         match self {
             Self::Nobody | Self::Planner => false,
             Self::Supervisor => session.kill(),
-            Self::Keeper => one_dies(&keepers(world), which),
+            Self::Keeper => one_dies(&world.keepers(), which),
             Self::Agent => one_dies(&programs_of_keepers(world), which),
             Self::Everything => {
                 let killed = session.kill();
@@ -35,13 +35,9 @@ impl Victim {
     }
 }
 
-fn keepers(world: &World) -> Vec<i32> {
-    world.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid).collect()
-}
-
 /// The programs that keepers have started.
 fn programs_of_keepers(world: &World) -> Vec<i32> {
-    let keepers = keepers(world);
+    let keepers = world.keepers();
     let parent = |pid: i32| -> Option<i32> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()

@@ -16,6 +16,7 @@ mod run;
 mod users;
 pub mod workers;
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -127,6 +128,18 @@ impl TestEnv {
         self.repo().join(".git/axiom")
     }
 
+    /// Copies the repository beside itself.
+    pub fn save_as(&self, name: &str) -> PathBuf {
+        let saved = self.root.join(name);
+        copy_folder(&self.repo(), &saved);
+        saved
+    }
+
+    /// Puts the repository back to what was saved: the paths stay the same, so linked worktrees work.
+    pub fn put_back(&self, saved: &Path) {
+        copy_folder(saved, &self.repo());
+    }
+
     /// Writes a file in the repository, with its parent folders.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.repo().join(path);
@@ -220,6 +233,25 @@ impl TestEnv {
         self.axiom(&[&["--json"], args].concat()).success().json()
     }
 
+    /// The names of all checkpoints, as they are listed.
+    #[track_caller]
+    pub fn checkpoints(&self) -> Vec<String> {
+        self.checkpoints_that(|_| true)
+    }
+
+    /// The names of those that something made.
+    #[track_caller]
+    pub fn checkpoints_by(&self, trigger: &str) -> Vec<String> {
+        self.checkpoints_that(|one| one["trigger"] == trigger)
+    }
+
+    #[track_caller]
+    fn checkpoints_that(&self, are_meant: impl Fn(&serde_json::Value) -> bool) -> Vec<String> {
+        let list = self.json(&["checkpoint", "list"]);
+        let all = list["checkpoints"].as_array().unwrap().iter().filter(|one| are_meant(one));
+        all.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+    }
+
     /// Runs a prepared command to its end.
     pub fn run(&self, command: Command, input: Option<&[u8]>) -> Run {
         Run::of(command, input, &self.root)
@@ -259,6 +291,23 @@ impl TestEnv {
         assert_eq!(run.code, Some(0), "{run}");
         assert_eq!(run.stdout, "", "{run}");
     }
+}
+
+/// The files below a folder with their contents, without whatever has one of these names; of a folder that is not there, none.
+pub fn files_below(folder: &Path, passed_by: &[&str]) -> BTreeMap<PathBuf, Vec<u8>> {
+    if !folder.exists() {
+        return BTreeMap::new();
+    }
+    let walk = walkdir::WalkDir::new(folder).into_iter();
+    let walk = walk.filter_entry(|entry| entry.depth() == 0 || !passed_by.iter().any(|name| entry.file_name() == *name));
+    let files = walk.map(Result::unwrap).filter(|entry| entry.file_type().is_file());
+    files.map(|entry| (entry.path().strip_prefix(folder).unwrap().to_owned(), std::fs::read(entry.path()).unwrap())).collect()
+}
+
+/// Copies a folder, in place of what is there.
+fn copy_folder(from: &Path, to: &Path) {
+    let _ = std::fs::remove_dir_all(to);
+    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
 }
 
 /// A test run in the background of a shell (`cargo test &`, `nohup`) ignores SIGINT or SIGHUP, and so do the programs

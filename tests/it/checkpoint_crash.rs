@@ -1,24 +1,14 @@
 //! Deleting, cleaning up and compacting, killed at fault points: all of it or none of it, and git finds nothing
 //! wrong. Every occurrence of every point: `AXIOM_ROUNDS=all cargo test --test it checkpoint_crash`.
 
-use std::path::Path;
-use std::process::Command;
-
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::crash_points::{drawn, points_of};
 use crate::support::Scratch;
 
-fn copy(from: &Path, to: &Path) {
-    let _ = std::fs::remove_dir_all(to);
-    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
-}
-
 /// The checkpoints by what each place says of them: the state, capture refs, tags, notes. All must say the same.
 fn checkpoints(scratch: &Scratch) -> Vec<String> {
-    let list = scratch.json(&["checkpoint", "list"]);
-    let mut names: Vec<String> =
-        list["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+    let mut names = scratch.checkpoints();
     names.sort();
     for prefix in ["refs/axiom/captures/", "refs/tags/axiom/"] {
         let refs = scratch.git(&["for-each-ref", "--format=%(refname)", prefix]);
@@ -44,14 +34,13 @@ fn with_checkpoints() -> Scratch {
 /// Kills `args` at every point; afterwards, with the recovery done, `accept` gets what is there.
 fn survive(args: &[&str], accept: &dyn Fn(&[String])) {
     let scratch = with_checkpoints();
-    let saved = scratch.path().with_file_name("saved");
-    copy(&scratch.path(), &saved);
+    let saved = scratch.save_as("saved");
     let points = drawn(points_of(&scratch, args), args);
     assert!(points.len() > 3, "{points:?}");
     accept(&checkpoints(&scratch));
     let (mut before, mut after) = (0, 0);
     for point in &points {
-        copy(&saved, &scratch.path());
+        scratch.put_back(&saved);
         scratch.killed_at(args, point);
         scratch.axiom(&["recover", "--yes"]);
         let now = checkpoints(&scratch);

@@ -1,6 +1,5 @@
 //! `git axiom purge`: after it no object and no file of ours holds the bytes, proved by reading every one of them.
 
-use std::path::Path;
 use std::process::Command;
 
 use crate::crash_points::points_of;
@@ -8,11 +7,6 @@ use crate::skipped::skipped;
 use crate::support::Scratch;
 
 const SECRET: &str = "sk-secret-0123456789";
-
-fn copy(from: &Path, to: &Path) {
-    let _ = std::fs::remove_dir_all(to);
-    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
-}
 
 fn has_it(bytes: &[u8]) -> bool {
     bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes())
@@ -80,9 +74,7 @@ fn is_whole(scratch: &Scratch, when: &str) {
     is_gone(scratch, when);
     let verified = scratch.json(&["checkpoint", "verify"]);
     assert_eq!(verified["whole"], true, "{when}: {verified}");
-    let list = scratch.json(&["checkpoint", "list"]);
-    let names: Vec<&str> = list["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["one", "two", "three"], "{when}");
+    assert_eq!(scratch.checkpoints(), ["one", "two", "three"], "{when}");
     assert_eq!(scratch.read(".worktrees/trash/x/other"), "stays in production\n");
     scratch.fsck();
 }
@@ -148,15 +140,14 @@ fn what_a_branch_has_stays_and_is_named() {
 #[test]
 fn killed_anywhere_the_same_call_completes_it() {
     let scratch = with_secret();
-    let saved = scratch.path().with_file_name("saved");
-    copy(&scratch.path(), &saved);
+    let saved = scratch.save_as("saved");
     let args = ["purge", ".env", "--yes"];
     let points = points_of(&scratch, &args);
     let ours = |point: &String| ["purge.", "git.pack", "git.after-refs", "files."].iter().any(|name| point.starts_with(name));
     let ours: Vec<String> = points.into_iter().filter(ours).collect();
     assert!(ours.len() > 7, "{ours:?}");
     for point in ours {
-        copy(&saved, &scratch.path());
+        scratch.put_back(&saved);
         scratch.killed_at(&args, &point);
         scratch.axiom(&["status"]);
         if scratch.has(".git/axiom-purge.json") {
@@ -368,9 +359,7 @@ fn a_checkpoint_that_alone_holds_a_commit_with_it_goes_as_a_whole() {
     let answer = scratch.json(&["purge", "leak.txt", "--yes"]);
     assert_eq!((&answer["gone"], &would["gone"]), (&serde_json::json!(["beside-it", "on-it"]), &answer["gone"]));
     is_gone(&scratch, "after it");
-    let listed = scratch.json(&["checkpoint", "list"]);
-    let names: Vec<&str> = listed["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["before", "after"]);
+    assert_eq!(scratch.checkpoints(), ["before", "after"]);
     assert_eq!(scratch.json(&["checkpoint", "verify"])["whole"], true);
     assert_eq!(scratch.git(&["for-each-ref", "refs/tags/axiom", "--format=%(refname:short)"]), "axiom/after\naxiom/before");
     scratch.fsck();

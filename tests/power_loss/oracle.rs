@@ -1,12 +1,16 @@
 //! What has to be true after a power loss, by an account of its own: what was there before and after each step.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::common::files_below;
 use crate::common::nothing_lost::Acknowledged;
 use crate::losses::Loss;
 use crate::replay::Replay;
 use crate::scenario::{Recorded, Step};
+
+/// What is no file of a worktree.
+const OWN: [&str; 3] = [".git", ".worktrees", "trash"];
 
 /// What a repository holds, as far as it was promised.
 #[derive(Debug, Clone, Default)]
@@ -78,21 +82,12 @@ impl Facts {
             acknowledged,
             tasks,
             branches: refs.lines().filter(is_users).map(str::to_owned).collect(),
-            files: files(&replay.repo()),
-            worked_on: files(&replay.repo().join(".worktrees")),
+            files: files_below(&replay.repo(), &OWN),
+            worked_on: files_below(&replay.repo().join(".worktrees"), &OWN),
             status: replay.answer("status").out,
             plan: plan(&replay.answer("plan").out),
         }
     }
-}
-
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let walk = walkdir::WalkDir::new(folder).into_iter();
-    let walk =
-        walk.filter_entry(|e| e.depth() != 1 || (![".git", ".worktrees", "trash"].iter().any(|own| e.file_name() == *own)));
-    let walk = walk.filter(|entry| !entry.as_ref().is_ok_and(|entry| entry.file_name() == ".git"));
-    let files = walk.flatten().filter(|entry| entry.file_type().is_file());
-    files.map(|entry| (entry.path().strip_prefix(folder).unwrap().to_owned(), std::fs::read(entry.path()).unwrap())).collect()
 }
 
 /// What is true at the end of each step, the beginning first.

@@ -15,7 +15,7 @@ use git_axiom::model::work::tasks::task::{Task, TaskKind, TaskStatus};
 use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::states::handle::{AppendAuthor, Store};
 
-use crate::common::TestEnv;
+use crate::common::{TestEnv, files_below};
 
 /// A repository in a temporary folder: what a [`TestEnv`] is, and records of tasks.
 pub struct Scratch {
@@ -280,10 +280,5 @@ impl Scratch {
 
 /// The files of a folder with their contents, without `.git` and `.worktrees`, for comparing.
 pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let walk = walkdir::WalkDir::new(folder)
-        .sort_by_file_name()
-        .into_iter()
-        .filter_entry(|e| e.file_name() != ".git" && e.file_name() != ".worktrees");
-    let files = walk.map(Result::unwrap).filter(|entry| entry.file_type().is_file());
-    files.map(|entry| (entry.path().strip_prefix(folder).unwrap().to_owned(), std::fs::read(entry.path()).unwrap())).collect()
+    files_below(folder, &[".git", ".worktrees"]).into_iter().collect()
 }

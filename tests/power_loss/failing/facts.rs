@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::bench::in_time;
-use crate::common::TestEnv;
 use crate::common::nothing_lost::Acknowledged;
+use crate::common::{TestEnv, files_below};
 
 /// What a repository holds.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -181,10 +181,6 @@ fn timeless(name: &str) -> String {
 }
 
 fn files(env: &TestEnv) -> BTreeMap<PathBuf, String> {
-    let folder = env.repo();
-    let walk = walkdir::WalkDir::new(&folder).into_iter();
-    let walk = walk.filter_entry(|e| e.depth() != 1 || (e.file_name() != ".git" && e.file_name() != ".worktrees"));
-    let files = walk.flatten().filter(|entry| entry.file_type().is_file());
-    let content = |path: &Path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
-    files.map(|entry| (entry.path().strip_prefix(&folder).unwrap().to_owned(), content(entry.path()))).collect()
+    let all = files_below(&env.repo(), &[".git", ".worktrees"]).into_iter();
+    all.map(|(path, content)| (path, String::from_utf8_lossy(&content).into_owned())).collect()
 }
