@@ -6,7 +6,7 @@
 //! - a dry run names exactly what the verb then changes: files, what is staged, HEADs, operations in progress, refs, stash entries,
 //!   tasks, the mode, workspaces, checkpoints (`foretold.rs`);
 //! - undo brings back exactly what was there, redo exactly what the verb had made;
-//! - after a rollback the files and refs of the checkpoint are there;
+//! - after a rollback the files and refs of the checkpoint are there, and a task that was taken back is pending;
 //! - after a purge the path is gone from the checkpoints, and no other path is another one;
 //! - whatever was in a worktree, or a local ref named, when a verb saved or changed it, can be got back at the end;
 //! - no ref of ours names a missing object, and `git fsck` and `git gc` find nothing wrong;

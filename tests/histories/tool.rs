@@ -155,6 +155,10 @@ fn destructive(place: &mut Place, dice: &mut Random, args: &[&str], checkpoint: 
             if let Some(name) = checkpoint {
                 oracle::is_as_saved(place, name, (&before, &after), &dry);
             }
+            if let ["rollback", "task", task] = args {
+                // As if nobody had worked on it.
+                assert_eq!(after.tasks.get(*task).map(String::as_str), Some("pending"), "{}{run}", place.story());
+            }
             and_back(place, dice, &before, &after, &run);
         }
         // Nothing names what undo would take back, and it was not a person's: a dry run shows it all the same.
