@@ -2,8 +2,8 @@
 //! operation in progress; ignored files and nested repositories are untouched, and the user's index is the same byte for
 //! byte after the capture.
 //!
-//! `AXIOM_PROPERTY_STATES=20000 cargo test --test checkpoint_property` tries more; a failure prints the seed of its one
-//! state: `AXIOM_PROPERTY_SEED=<seed>` tries that alone; `AXIOM_PROPERTY_KIND=SparseIndex` tries one kind of repository.
+//! `AXIOM_ROUNDS=20000 cargo test --test checkpoint_property` tries more; a failure prints the seed of its one state;
+//! `AXIOM_ONLY=SparseIndex` tries one kind of repository.
 #![allow(
     // A table of changes, one after the other; kinds of repositories that need nothing special.
     clippy::too_many_lines,
@@ -16,8 +16,8 @@
     clippy::disallowed_methods
 )]
 
-#[path = "common/fixed.rs"]
-mod fixed;
+#[path = "common/mod.rs"]
+mod common;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -26,6 +26,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use common::cases::AskedCases;
+use common::random::Random;
+use common::workers::try_asked;
 use git_axiom::git::{
     CaptureExtras, CaptureOptions, ChangeAttempt, ExpectedRefValue, Head, IndexLock, RefEdit, Repository, Worktree,
     WorktreeCapture, WorktreeRestore,
@@ -33,85 +36,22 @@ use git_axiom::git::{
 use git_axiom::model::base::text::ValueChange;
 use git_axiom::model::journal::journaled_changes::HeadState;
 
-/// How many states are tried when nothing else is asked.
-const STATES: u64 = 500;
-
-/// Small, seeded, the same everywhere.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % sides
-    }
-
-    fn pick<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
-        if all.is_empty() { None } else { all.get(self.roll(all.len() as u64) as usize) }
-    }
-}
+/// Where a test run begins, and how many states it tries.
+const TRIED: (u64, u64) = (20_260_113, 500);
 
 #[test]
 fn whatever_state_a_worktree_is_in_comes_back() {
-    let seeds: Vec<u64> = match std::env::var("AXIOM_PROPERTY_SEED") {
-        Ok(seed) => vec![seed.parse().unwrap()],
-        Err(_) => {
-            let states = std::env::var("AXIOM_PROPERTY_STATES").map_or(STATES, |count| count.parse().unwrap());
-            let base = std::env::var("AXIOM_PROPERTY_BASE").map_or(20_260_113, |base| base.parse().unwrap());
-            println!("base seed {base}, {states} states");
-            (0..states).map(|number| base + number).collect()
+    try_asked("whatever_state_a_worktree_is_in_comes_back", TRIED, || {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let asked = AskedCases::read();
+        let kinds = KINDS.iter().filter(|kind| asked.has(&format!("{kind:?}")));
+        let templates: Vec<(PathBuf, Kind)> = kinds.map(|kind| (template(&root, *kind), *kind)).collect();
+        move |seed| {
+            let _until_here = &dir;
+            one_state(&root, &templates, seed);
         }
-    };
-    // Processes of their own: the environment is fixed before they start.
-    let workers = std::thread::available_parallelism().map_or(2, usize::from).min(seeds.len());
-    let children: Vec<_> = (0..workers)
-        .map(|worker| {
-            let mine: Vec<String> = seeds.iter().skip(worker).step_by(workers).map(u64::to_string).collect();
-            let mut command = Command::new(std::env::current_exe().unwrap());
-            command.args(["--exact", "worker", "--ignored", "--nocapture"]).env_clear();
-            command.envs(fixed::FIXED.iter().copied()).env("HOME", "/nonexistent");
-            for name in ["PATH", "TMPDIR", "AXIOM_PROPERTY_KIND"] {
-                command.envs(std::env::var_os(name).map(|value| (name, value)));
-            }
-            // What a power loss does is not asked here, so nothing has to reach a disk.
-            if Path::new("/dev/shm").is_dir() {
-                command.env("TMPDIR", "/dev/shm");
-            }
-            let list = tempfile::NamedTempFile::new().unwrap();
-            std::fs::write(list.path(), mine.join("\n")).unwrap();
-            command.env("AXIOM_PROPERTY_LIST", list.path());
-            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-            (list, command.spawn().unwrap())
-        })
-        .collect();
-    for (_list, child) in children {
-        let output = child.wait_with_output().unwrap();
-        let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{text}");
-        assert!(text.contains("1 passed"), "the worker did not run: {text}");
-    }
-}
-
-#[test]
-#[ignore = "started by the test above"]
-fn worker() {
-    let Ok(list) = std::env::var("AXIOM_PROPERTY_LIST") else { return };
-    let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap();
-    let only = std::env::var("AXIOM_PROPERTY_KIND").ok();
-    let kinds = KINDS.iter().filter(|kind| only.as_ref().is_none_or(|only| format!("{kind:?}") == *only));
-    let templates: Vec<(PathBuf, Kind)> = kinds.map(|kind| (template(&root, *kind), *kind)).collect();
-    let mut failed = Vec::new();
-    for line in std::fs::read_to_string(list).unwrap().lines() {
-        let seed: u64 = line.parse().unwrap();
-        if std::panic::catch_unwind(|| one_state(&root, &templates, seed)).is_err() {
-            failed.push(format!("AXIOM_PROPERTY_SEED={seed}"));
-        }
-        assert!(failed.len() < 5, "{failed:?} cargo test --test checkpoint_property");
-    }
-    assert!(failed.is_empty(), "{failed:?} cargo test --test checkpoint_property");
+    });
 }
 
 /// What kind of repository.
@@ -218,7 +158,7 @@ fn template(root: &Path, kind: Kind) -> PathBuf {
 struct Shape<'d> {
     root: PathBuf,
     kind: Kind,
-    dice: &'d mut Dice,
+    dice: &'d mut Random,
 }
 
 const ODD: &[&[u8]] = &[
@@ -262,11 +202,11 @@ impl Shape<'_> {
     }
 
     fn content(&mut self) -> Vec<u8> {
-        let number = self.dice.roll(1000);
+        let number = self.dice.below(1000);
         if self.kind == Kind::AutoCrlf {
             return format!("line {number}\r\nsecond\r\n").into_bytes();
         }
-        match self.dice.roll(6) {
+        match self.dice.below(6) {
             0 => Vec::new(),
             1 => (0..=255_u8).cycle().take(300 + number as usize).collect(),
             2 => format!("no end {number}").into_bytes(),
@@ -305,7 +245,7 @@ impl Shape<'_> {
 
     /// An operation that stops half-way, begun on a clean worktree.
     fn begin_operation(&mut self) {
-        match self.dice.roll(14) {
+        match self.dice.below(14) {
             0 => drop((self.git(&["checkout", "-q", "left"]), self.git(&["merge", "-q", "right"]))),
             1 => drop((self.git(&["checkout", "-q", "left"]), self.git(&["cherry-pick", "right"]))),
             2 => drop((self.git(&["checkout", "-q", "left"]), self.git(&["rebase", "-q", "right"]))),
@@ -318,7 +258,7 @@ impl Shape<'_> {
     }
 
     fn mutate(&mut self) {
-        match self.dice.roll(24) {
+        match self.dice.below(24) {
             0 | 1 => {
                 if let Some(path) = self.some_file() {
                     let content = self.content();
@@ -347,7 +287,7 @@ impl Shape<'_> {
             }
             7 => {
                 if let Some(path) = self.some_file() {
-                    let target = if self.dice.roll(2) == 0 { "a.txt" } else { "no/such\nplace" };
+                    let target = if self.dice.below(2) == 0 { "a.txt" } else { "no/such\nplace" };
                     std::os::unix::fs::symlink(target, self.room_for(&path)).unwrap();
                 }
             }
@@ -385,7 +325,7 @@ impl Shape<'_> {
             13 | 14 => {
                 if let Some(path) = self.some_file() {
                     self.git_on(&["add"], &path);
-                    if self.dice.roll(2) == 0 {
+                    if self.dice.below(2) == 0 {
                         let content = self.content();
                         std::fs::write(self.room_for(&path), content).unwrap();
                     }
@@ -412,8 +352,8 @@ impl Shape<'_> {
                 }
             }
             19 => {
-                let number = self.dice.roll(3);
-                write(&self.root, &format!("kept-{number}.ign"), format!("ignored {}", self.dice.roll(100)));
+                let number = self.dice.below(3);
+                write(&self.root, &format!("kept-{number}.ign"), format!("ignored {}", self.dice.below(100)));
                 write(&self.root, "ignored-dir/deep/file", "ignored too");
             }
             20 => drop(self.git(&["commit", "-q", "-a", "-m", "more"])),
@@ -431,15 +371,15 @@ impl Shape<'_> {
 
     /// Damage of the kind that agents do.
     fn wreck(&mut self) {
-        for _ in 0..1 + self.dice.roll(5) {
-            if self.kind == Kind::SparseIndex && self.dice.roll(4) == 0 {
+        for _ in 0..1 + self.dice.below(5) {
+            if self.kind == Kind::SparseIndex && self.dice.below(4) == 0 {
                 let cone = *self.dice.pick(&["dir", "other", "sp ace"]).unwrap();
                 let _ = (self.git(&["sparse-checkout", "set", "--cone", cone]), self.git(&["reset", "-q", "--hard"]));
             }
-            match self.dice.roll(8) {
+            match self.dice.below(8) {
                 0 => {
                     for path in self.files() {
-                        if self.dice.roll(2) == 0 {
+                        if self.dice.below(2) == 0 {
                             std::fs::remove_file(self.root.join(path)).unwrap();
                         }
                     }
@@ -462,7 +402,7 @@ impl Shape<'_> {
     fn mutate_files(&mut self) {
         for _ in 0..3 {
             let content = self.content();
-            let path = if self.dice.roll(2) == 0 { Some(self.odd_name()) } else { self.some_file() };
+            let path = if self.dice.below(2) == 0 { Some(self.odd_name()) } else { self.some_file() };
             if let Some(path) = path {
                 std::fs::write(self.room_for(&path), content).unwrap();
             }
@@ -539,14 +479,14 @@ fn repeats(listed: &[u8]) -> bool {
 }
 
 fn one_state(root: &Path, templates: &[(PathBuf, Kind)], seed: u64) {
-    let mut dice = Dice(seed);
+    let mut dice = Random(seed);
     let (template, kind) = dice.pick(templates).unwrap().clone();
     let path = root.join("state");
     let _ = std::fs::remove_dir_all(&path);
     assert!(Command::new("cp").arg("-a").arg(&template).arg(&path).status().unwrap().success());
     let mut shape = Shape { root: path.clone(), kind, dice: &mut dice };
     shape.begin_operation();
-    for _ in 0..1 + shape.dice.roll(9) {
+    for _ in 0..1 + shape.dice.below(9) {
         shape.mutate();
     }
     if git_broke_the_index(&path) {

@@ -114,6 +114,10 @@ pub use workspace::secret_names::looks_secret;
 pub use workspace::worktrees::{TrashedWorkspace, WorktreeRepair};
 
 #[cfg(test)]
+#[path = "../../tests/common/cases.rs"]
+mod cases;
+
+#[cfg(test)]
 #[path = "../../tests/support/bound.rs"]
 mod bound;
 

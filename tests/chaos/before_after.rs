@@ -1,7 +1,6 @@
 //! A plan of tasks that notices work done twice, and what must hold before and after a crash.
 
-use std::collections::BTreeSet;
-
+use crate::common::nothing_lost::Acknowledged;
 use crate::session_support::{UsersThings, World};
 
 /// The tasks of [`planned`].
@@ -39,28 +38,22 @@ pub fn script_of(world: &World, id: &str, first: &str) -> String {
 
 /// What was there when something crashed.
 pub struct Before {
-    events: Vec<String>,
-    commits: BTreeSet<String>,
-    captures: BTreeSet<String>,
+    acknowledged: Acknowledged,
     users: UsersThings,
 }
 
 impl Before {
     /// Looks right after the crash; `users` from before the session.
     pub fn look(world: &World, users: UsersThings) -> Self {
-        Self { events: events(world), commits: commits(world), captures: captures(world), users }
+        Self { acknowledged: acknowledged(world), users }
     }
 
     /// Nothing acknowledged, no commit, no capture and nothing of the user's is lost. To be asked at a crash too: a merge may be half
     /// done there, its files ahead of HEAD.
     #[track_caller]
     pub fn nothing_is_lost(&self, world: &World, note: &str) {
-        let after = events(world);
-        assert!(after.starts_with(&self.events), "{note}: events were lost or changed");
-        let missing: Vec<_> = self.commits.difference(&commits(world)).cloned().collect();
-        assert!(missing.is_empty(), "{note}: commits are lost: {missing:?}");
-        let missing: Vec<_> = self.captures.difference(&captures(world)).cloned().collect();
-        assert!(missing.is_empty(), "{note}: captures are lost: {missing:?}");
+        let lost = self.acknowledged.lost(&acknowledged(world));
+        assert!(lost.is_empty(), "{note}: {lost:#?}");
         assert_eq!(world.users_things().contents(), self.users.contents(), "{note}");
     }
 
@@ -72,22 +65,19 @@ impl Before {
     }
 }
 
-/// All complete lines of the log.
-fn events(world: &World) -> Vec<String> {
+/// All complete lines of the log, all commits of branches and tags, and the captures of all checkpoints.
+fn acknowledged(world: &World) -> Acknowledged {
+    let mut all = Acknowledged::default();
     let text = std::fs::read_to_string(world.env.axiom_dir().join("state/events.jsonl")).unwrap_or_default();
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
-    text[..whole].lines().map(str::to_owned).collect()
-}
-
-/// All commits that any ref reaches.
-fn commits(world: &World) -> BTreeSet<String> {
-    world.env.git(&["rev-list", "--branches", "--tags"]).lines().map(str::to_owned).collect()
-}
-
-/// The captures of all checkpoints.
-fn captures(world: &World) -> BTreeSet<String> {
-    let refs = world.env.git(&["for-each-ref", "--format=%(objectname) %(refname)", "refs/axiom/captures/"]);
-    refs.lines().map(str::to_owned).collect()
+    for (number, line) in text[..whole].lines().enumerate() {
+        all.add("event", number, line);
+    }
+    for commit in world.env.git(&["rev-list", "--branches", "--tags"]).lines() {
+        all.add("commit", commit, "");
+    }
+    all.add_refs(&world.env.git(&["for-each-ref", "--format=%(objectname) %(refname)", "refs/axiom/captures/"]), |_| true);
+    all
 }
 
 /// The end state that every history has to reach: all merged, with the content that the scripts wrote.

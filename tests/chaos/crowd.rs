@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::common::cases::AskedCases;
 use crate::session_support::{Live, Random, World, kill};
 
 /// A crowd: how many agents, tasks and kills.
@@ -14,9 +15,9 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// A small one, or `AXIOM_CROWD` tasks for twenty agents.
-    fn wanted() -> Self {
-        match std::env::var("AXIOM_CROWD").ok().and_then(|text| text.parse().ok()) {
+    /// A small one, or as many tasks as are asked for, for twenty agents.
+    fn of(asked: &AskedCases) -> Self {
+        match asked.rounds_asked().map(|tasks| tasks as usize) {
             Some(tasks) => Self { agents: 20, tasks, kills: tasks / 3 },
             None => Self { agents: 6, tasks: 30, kills: 15 },
         }
@@ -65,8 +66,8 @@ fn holds_what_was_merged(world: &World, merged: &BTreeSet<String>, tasks: usize,
     }
 }
 
-/// Kills an agent, a keeper or the supervisor, of those that run. A killed supervisor is started again.
-pub fn strike(world: &World, random: &mut Random, live: &mut Live, args: &[&str]) {
+/// Kills an agent, a keeper or the supervisor, of those that run. A killed supervisor is started again. Returns whether anything was killed.
+pub fn strike(world: &World, random: &mut Random, live: &mut Live, args: &[&str]) -> bool {
     let of = |random: &mut Random, pids: Vec<i32>| match pids.len() {
         0 => false,
         count => kill(pids[usize::try_from(random.below(count as u64)).unwrap()]),
@@ -76,24 +77,25 @@ pub fn strike(world: &World, random: &mut Random, live: &mut Live, args: &[&str]
         0..=5 => {
             let begun: Vec<String> = world.lines("pids");
             let agents = running.iter().map(|(pid, _)| *pid).filter(|pid| begun.contains(&pid.to_string())).collect();
-            of(random, agents);
+            of(random, agents)
         }
         6..=7 => {
             let keepers = running.iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| *pid).collect();
-            of(random, keepers);
+            of(random, keepers)
         }
         _ => {
-            live.kill();
+            let killed = live.kill();
             *live = world.start_autopilot(args);
+            killed
         }
     }
 }
 
 #[test]
 fn every_task_of_a_crowd_that_is_killed_at_ends_merged_or_for_a_stated_reason() {
-    let crowd = Crowd::wanted();
-    let mut random = Random::seeded("a crowd");
-    let note = format!("AXIOM_CHAOS_SEED={}", random.0);
+    let asked = AskedCases::read();
+    let (crowd, seed) = (Crowd::of(&asked), asked.seed_or_clock("a crowd"));
+    let (mut random, note) = (Random::of(seed), format!("AXIOM_SEED={seed}"));
     let world = World::new();
     std::fs::write(world.beside("pids"), "").unwrap();
     for number in 0..crowd.tasks {
@@ -103,7 +105,7 @@ fn every_task_of_a_crowd_that_is_killed_at_ends_merged_or_for_a_stated_reason() 
     let args: Vec<&str> = args.iter().map(String::as_str).chain(["--max-iterations", "3"]).collect();
     let mut live = world.start_autopilot(&args);
     // Every so many iterations, so that there are kills until the end.
-    let mut begun = 0;
+    let (mut begun, mut killed) = (0, 0);
     for _ in 0..crowd.kills {
         begun += random.below(5) as usize;
         while live.runs() && world.lines("pids").len() < begun {
@@ -113,8 +115,9 @@ fn every_task_of_a_crowd_that_is_killed_at_ends_merged_or_for_a_stated_reason() 
         if !live.runs() {
             break;
         }
-        strike(&world, &mut random, &mut live, &args);
+        killed += usize::from(strike(&world, &mut random, &mut live, &args));
     }
+    assert!(killed > 0, "{note}: nothing that ran was killed");
     drop(live.wait());
     // Once more: nothing is left to do.
     drop(world.autopilot(&args));

@@ -1,10 +1,12 @@
 //! A human in another terminal intervenes at random while many agents work and agents, keepers and the supervisor are killed: nothing
-//! is lost, each intervention is in the log, and agents obey within a moment. `AXIOM_INTERVENE=500` for the long run (20 agents, 100
+//! is lost, each intervention is in the log, and agents obey within a moment. `AXIOM_ROUNDS=500` for the long run (20 agents, 100
 //! tasks, 30 kills), which prints how long it took.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::common::cases::AskedCases;
+use crate::common::nothing_lost::Holders;
 use crate::crowd::strike;
 use crate::session_support::{Live, Random, World};
 
@@ -16,9 +18,9 @@ struct Drive {
 }
 
 impl Drive {
-    /// A small one, or 20 agents on 100 tasks with `AXIOM_INTERVENE` interventions.
-    fn wanted() -> Self {
-        match std::env::var("AXIOM_INTERVENE").ok().and_then(|text| text.parse().ok()) {
+    /// A small one, or 20 agents on 100 tasks with as many interventions as are asked for.
+    fn of(asked: &AskedCases) -> Self {
+        match asked.rounds_asked().map(|rounds| rounds as usize) {
             Some(interventions) => Self { agents: 20, tasks: 100, interventions, kills: 30 },
             None => Self { agents: 3, tasks: 6, interventions: 12, kills: 2 },
         }
@@ -91,22 +93,8 @@ fn intervene(world: &World, random: &mut Random, tasks: usize) -> Option<(Vec<St
 /// Each line that an agent told of is in the merged file, or else in a capture or the trash, from where a human gets it back.
 fn nothing_is_lost(world: &World, note: &str) {
     let told = std::fs::read_to_string(world.beside("told")).unwrap();
-    let listed = world.env.git(&["rev-list", "--objects", "--all"]);
-    let ids: String = listed
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .filter(|(_, path)| path.ends_with(".txt"))
-        .fold(String::new(), |ids, (id, _)| ids + id + "\n");
-    let file = world.beside("ids");
-    std::fs::write(&file, ids).unwrap();
-    let shell = format!(
-        "git cat-file --batch < '{}'; cat .worktrees/trash/*/*.txt .worktrees/*/*.txt 2> /dev/null || true",
-        file.display()
-    );
-    let output = std::process::Command::new("sh").args(["-c", &shell]).current_dir(world.env.repo()).output().unwrap();
-    let held = String::from_utf8_lossy(&output.stdout).into_owned();
-    let held: std::collections::BTreeSet<&str> = held.lines().collect();
-    let lost: Vec<&str> = told.lines().filter(|line| !held.contains(line)).collect();
+    let holders = Holders::refs(&world.env).and_files(vec![world.env.repo().join(".worktrees")], None);
+    let lost = holders.lost_lines(told.lines(), ".txt");
     assert!(lost.is_empty(), "{note}: of {} lines these are lost: {lost:?}", told.lines().count());
 }
 
@@ -264,8 +252,9 @@ fn each_is_in_the_log(world: &World, done: &[(Vec<String>, [jiff::Timestamp; 2])
 
 #[test]
 fn a_human_who_intervenes_at_random_is_obeyed_and_nothing_is_lost() {
-    let (wanted, mut random) = (Drive::wanted(), Random::seeded("interventions"));
-    let note = format!("AXIOM_CHAOS_SEED={}", random.0);
+    let asked = AskedCases::read();
+    let (wanted, seed) = (Drive::of(&asked), asked.seed_or_clock("interventions"));
+    let (mut random, note) = (Random::of(seed), format!("AXIOM_SEED={seed}"));
     let world = World::new();
     for name in ["pids", "told"] {
         std::fs::write(world.beside(name), "").unwrap();

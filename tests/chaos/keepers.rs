@@ -2,10 +2,6 @@
 
 use crate::session_support::{World, kill, wait_until};
 
-fn keepers(world: &World) -> Vec<i32> {
-    world.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid).collect()
-}
-
 #[test]
 fn a_killed_keeper_costs_a_retry_and_its_leftovers_are_ended() {
     let world = World::new();
@@ -21,7 +17,7 @@ fn a_killed_keeper_costs_a_retry_and_its_leftovers_are_ended() {
     wait_until("the iteration is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
     let sleepers = || world.processes().iter().filter(|(_, words)| words.starts_with("sleep 100")).count();
     wait_until("both children", || sleepers() == 2);
-    for pid in keepers(&world) {
+    for pid in world.keepers() {
         kill(pid);
     }
     let ended = live.wait().code(0);
@@ -48,7 +44,7 @@ fn a_task_whose_keepers_die_again_and_again_is_failed() {
     for attempt in 1..=4 {
         wait_until("the next attempt", || world.lines("counter").len() == attempt);
         // Only now: a keeper that is still being started would not have had its attempt.
-        let now = keepers(&world);
+        let now = world.keepers();
         assert!(!now.is_empty(), "attempt {attempt} has a keeper");
         killed += usize::from(now.into_iter().map(kill).fold(false, |any, killed| any | killed));
     }

@@ -1,8 +1,8 @@
 //! Crashes in the middle of sessions: supervisors, keepers, agents, recovery and everything at once, at seeded moments and at
 //! every fault point.
 //!
-//! `AXIOM_CHAOS=50 cargo test --test chaos` kills that often; `AXIOM_CHAOS_SEED=n` repeats a run; `AXIOM_FAULTS=all` stops
-//! the recovering session at every point too, for every point.
+//! `AXIOM_ROUNDS=50 cargo test --test chaos supervisor` kills that often; `AXIOM_SEED=n` repeats a run; `AXIOM_ROUNDS=all` stops the
+//! recovering session at every point too, for every point.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

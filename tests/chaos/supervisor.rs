@@ -1,9 +1,11 @@
 //! SIGKILL to the supervisor, and to everything, at seeded moments over the length of an unkilled run.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use crate::before_after::{Before, TASKS, all_is_done, planned};
-use crate::session_support::{Random, kill, several_at_a_time};
+use crate::common::cases::{AskedCases, case_of};
+use crate::session_support::{Random, several_at_a_time};
 
 const ARGS: [&str; 2] = ["--agents", "2"];
 
@@ -13,18 +15,23 @@ struct Round {
     note: String,
 }
 
-/// `AXIOM_CHAOS` rounds, or `default`, in each of which sessions are killed at moments of an undisturbed one.
-fn rounds(what: &str, default: u64, kills: impl Fn(u64) -> usize) -> Vec<Round> {
-    let mut random = Random::seeded(what);
+/// Rounds in each of which sessions are killed at moments of an undisturbed one.
+fn rounds(what: &str, usual: u64, kills: impl Fn(u64) -> usize) -> Vec<Round> {
+    let seeds = AskedCases::read().seeds_or_clock(what, usual);
     let length = length_of_a_run();
-    let count = std::env::var("AXIOM_CHAOS").ok().and_then(|text| text.parse().ok()).unwrap_or(default);
-    let round = |number: u64| {
-        let seed = random.0;
-        let moments: Vec<Duration> = (0..kills(number)).map(|_| length.mul_f64(random.below(1000) as f64 / 1000.0)).collect();
-        let note = format!("{what}, round {number} (AXIOM_CHAOS=1 AXIOM_CHAOS_SEED={seed}), after {moments:.2?}");
+    let round = |seed: u64| {
+        let mut random = Random::of(seed);
+        let moments: Vec<Duration> = (0..kills(seed)).map(|_| length.mul_f64(random.below(1000) as f64 / 1000.0)).collect();
+        let note = format!("{what} ({}), after {moments:.2?}", case_of(seed));
         Round { moments, note }
     };
-    (0..count).map(round).collect()
+    seeds.map(round).collect()
+}
+
+/// Some sessions may have ended before their moment; most have not.
+fn were_killed(killed: &AtomicUsize, rounds: usize) {
+    let killed = killed.load(Relaxed);
+    assert!(2 * killed >= rounds, "{killed} of {rounds} rounds met a session that ran");
 }
 
 /// How long the session takes when nobody disturbs it.
@@ -40,7 +47,8 @@ fn length_of_a_run() -> Duration {
 #[test]
 fn a_killed_supervisor_loses_nothing_and_the_next_run_finishes() {
     // Every third time the recovering session is killed too.
-    let rounds = rounds("kill the supervisor", 10, |number| if number % 3 == 2 { 2 } else { 1 });
+    let rounds = rounds("kill the supervisor", 10, |seed| if seed % 3 == 2 { 2 } else { 1 });
+    let (wanted, killed) = (rounds.len(), AtomicUsize::new(0));
     several_at_a_time(rounds, |Round { moments, note }| {
         let world = planned();
         let users = world.make_dirty();
@@ -48,7 +56,7 @@ fn a_killed_supervisor_loses_nothing_and_the_next_run_finishes() {
         for moment in moments {
             let mut live = world.start_autopilot(&ARGS);
             std::thread::sleep(moment);
-            live.kill();
+            killed.fetch_add(usize::from(live.kill()), Relaxed);
             let now = Before::look(&world, users.clone());
             if let Some(before) = first.replace(now) {
                 before.nothing_is_lost(&world, &note);
@@ -61,21 +69,20 @@ fn a_killed_supervisor_loses_nothing_and_the_next_run_finishes() {
         first.unwrap().nothing_is_lost_or_left(&world, &note);
         all_is_done(&world, &note);
     });
+    were_killed(&killed, wanted);
 }
 
 #[test]
 fn a_machine_that_dies_loses_nothing_and_the_next_run_finishes() {
-    several_at_a_time(rounds("kill everything", 5, |_| 1), |Round { moments, note }| {
+    let rounds = rounds("kill everything", 5, |_| 1);
+    let (wanted, killed) = (rounds.len(), AtomicUsize::new(0));
+    several_at_a_time(rounds, |Round { moments, note }| {
         let world = planned();
         let users = world.make_dirty();
         let mut live = world.start_autopilot(&ARGS);
         std::thread::sleep(moments[0]);
-        live.kill();
-        while !world.processes().is_empty() {
-            for (pid, _) in world.processes() {
-                kill(pid);
-            }
-        }
+        killed.fetch_add(usize::from(live.kill()), Relaxed);
+        world.all_die();
         let before = Before::look(&world, users);
         let ended = world.autopilot(&ARGS);
         assert_eq!(ended.code, Some(0), "{note}\n{}", ended.stderr);
@@ -85,4 +92,5 @@ fn a_machine_that_dies_loses_nothing_and_the_next_run_finishes() {
         let retries: u64 = TASKS.iter().map(|task| world.find_task(task)["retryCount"].as_u64().unwrap()).sum();
         assert!(counted.len() <= TASKS.len() + 2 && retries <= 2, "{note}: {counted:?}, {retries} retries");
     });
+    were_killed(&killed, wanted);
 }

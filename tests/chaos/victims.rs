@@ -1,6 +1,6 @@
-//! Who is killed in a round of chaos, and which rounds there are.
+//! Who is killed in a round of chaos.
 
-use crate::session_support::{Live, Random, World, kill};
+use crate::session_support::{Live, World, kill};
 
 /// What dies.
 #[derive(Debug, Clone, Copy)]
@@ -19,28 +19,25 @@ pub enum Victim {
 }
 
 impl Victim {
-    /// Kills it; of several, `which` says one.
-    pub fn dies(self, world: &World, session: &mut Live, which: u64) {
+    /// Kills it; of several, `which` says one. Returns whether it was there.
+    pub fn dies(self, world: &World, session: &mut Live, which: u64) -> bool {
         match self {
-            Self::Nobody | Self::Planner => {}
+            Self::Nobody | Self::Planner => false,
             Self::Supervisor => session.kill(),
-            Self::Keeper => one_dies(&keepers(world), which),
+            Self::Keeper => one_dies(&world.keepers(), which),
             Self::Agent => one_dies(&programs_of_keepers(world), which),
             Self::Everything => {
-                session.kill();
+                let killed = session.kill();
                 world.all_die();
+                killed
             }
         }
     }
 }
 
-fn keepers(world: &World) -> Vec<i32> {
-    world.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid).collect()
-}
-
 /// The programs that keepers have started.
 fn programs_of_keepers(world: &World) -> Vec<i32> {
-    let keepers = keepers(world);
+    let keepers = world.keepers();
     let parent = |pid: i32| -> Option<i32> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
@@ -49,17 +46,6 @@ fn programs_of_keepers(world: &World) -> Vec<i32> {
     pids.filter(|pid| parent(*pid).is_some_and(|parent| keepers.contains(&parent))).collect()
 }
 
-fn one_dies(pids: &[i32], which: u64) {
-    if !pids.is_empty() {
-        kill(pids[which as usize % pids.len()]);
-    }
-}
-
-/// The rounds of a test with their seeds: `AXIOM_CHAOS` of them, or as many as usual; with `AXIOM_CHAOS_ROUND`, that one alone.
-pub fn rounds(what: &str, usual: u64) -> Vec<(u64, u64)> {
-    let mut random = Random::seeded(what);
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let rounds = (0..number("AXIOM_CHAOS").unwrap_or(usual)).map(|round| (round, random.below(1 << 48)));
-    let only = number("AXIOM_CHAOS_ROUND");
-    rounds.filter(|(round, _)| only.is_none_or(|only| only == *round)).collect()
+fn one_dies(pids: &[i32], which: u64) -> bool {
+    !pids.is_empty() && kill(pids[which as usize % pids.len()])
 }

@@ -6,13 +6,17 @@
 // Each test file uses only a part of it; tests may start programs and may panic.
 #![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod cases;
 pub mod documents;
 pub mod fixed;
 mod json_schema;
+pub mod nothing_lost;
 pub mod random;
 mod run;
 mod users;
+pub mod workers;
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -29,6 +33,8 @@ use fixed::FIXED;
 pub struct TestEnv {
     _dir: tempfile::TempDir,
     root: PathBuf,
+    /// The name of the repository's folder.
+    repo: &'static str,
     /// With a fixed clock: how many programs were started so far, so that no two of them make the same ids.
     started: Mutex<Option<u64>>,
     /// Who starts programs, and the copy of ours that they can read; otherwise whoever runs the tests.
@@ -47,7 +53,12 @@ impl TestEnv {
         for folder in ["home", "tmp"] {
             std::fs::create_dir(root.join(folder)).unwrap();
         }
-        Self { _dir: dir, root, started: Mutex::new(None), user: None }
+        Self { _dir: dir, root, repo: "repo", started: Mutex::new(None), user: None }
+    }
+
+    /// With another folder for the repository.
+    pub fn with_repo(self, repo: &'static str) -> Self {
+        Self { repo, ..self }
     }
 
     /// A repository `repo` on an unborn branch `main`.
@@ -80,9 +91,21 @@ impl TestEnv {
         self.give();
     }
 
-    /// Gives that user what root has made since.
+    /// Gives [`NOBODY`] everything, where root runs the tests.
+    pub fn give_to_nobody(&self) {
+        if is_root() {
+            self.give_to(NOBODY);
+        }
+    }
+
+    /// Gives the user who starts programs what root has made since.
     pub fn give(&self) {
-        let Some((user, _)) = self.user else { return };
+        if let Some((user, _)) = self.user {
+            self.give_to(user);
+        }
+    }
+
+    fn give_to(&self, user: u32) {
         for entry in walkdir::WalkDir::new(&self.root).into_iter().flatten() {
             if entry.metadata().is_ok_and(|meta| meta.uid() != user) {
                 let _ = std::os::unix::fs::lchown(entry.path(), Some(user), Some(user));
@@ -97,12 +120,24 @@ impl TestEnv {
 
     /// The repository's main worktree.
     pub fn repo(&self) -> PathBuf {
-        self.root.join("repo")
+        self.root.join(self.repo)
     }
 
     /// The folder of git axiom's files in the repository.
     pub fn axiom_dir(&self) -> PathBuf {
         self.repo().join(".git/axiom")
+    }
+
+    /// Copies the repository beside itself.
+    pub fn save_as(&self, name: &str) -> PathBuf {
+        let saved = self.root.join(name);
+        copy_folder(&self.repo(), &saved);
+        saved
+    }
+
+    /// Puts the repository back to what was saved: the paths stay the same, so linked worktrees work.
+    pub fn put_back(&self, saved: &Path) {
+        copy_folder(saved, &self.repo());
     }
 
     /// Writes a file in the repository, with its parent folders.
@@ -178,6 +213,16 @@ impl TestEnv {
         self.run(self.axiom_command(&self.repo(), args), Some(input))
     }
 
+    /// Calls `git axiom`, which must be killed when it reaches a fault point: where that is not reached, nothing was tried.
+    #[track_caller]
+    pub fn killed_at(&self, args: &[&str], point: &str) -> Run {
+        let mut command = self.axiom_command(&self.repo(), args);
+        command.env("AXIOM_TEST_FAULT", point);
+        let run = self.run(command, None);
+        assert_eq!(run.code, None, "{point} was not reached by {args:?}\n{run}");
+        run
+    }
+
     /// Calls `git axiom`, expects exit status 0, and returns standard output without the final line feed.
     pub fn ok(&self, args: &[&str]) -> String {
         self.axiom(args).success().stdout.trim_end().to_owned()
@@ -186,6 +231,25 @@ impl TestEnv {
     /// Calls `git axiom` with `--json`, expects exit status 0 and one document.
     pub fn json(&self, args: &[&str]) -> serde_json::Value {
         self.axiom(&[&["--json"], args].concat()).success().json()
+    }
+
+    /// The names of all checkpoints, as they are listed.
+    #[track_caller]
+    pub fn checkpoints(&self) -> Vec<String> {
+        self.checkpoints_that(|_| true)
+    }
+
+    /// The names of those that something made.
+    #[track_caller]
+    pub fn checkpoints_by(&self, trigger: &str) -> Vec<String> {
+        self.checkpoints_that(|one| one["trigger"] == trigger)
+    }
+
+    #[track_caller]
+    fn checkpoints_that(&self, are_meant: impl Fn(&serde_json::Value) -> bool) -> Vec<String> {
+        let list = self.json(&["checkpoint", "list"]);
+        let all = list["checkpoints"].as_array().unwrap().iter().filter(|one| are_meant(one));
+        all.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Runs a prepared command to its end.
@@ -227,6 +291,23 @@ impl TestEnv {
         assert_eq!(run.code, Some(0), "{run}");
         assert_eq!(run.stdout, "", "{run}");
     }
+}
+
+/// The files below a folder with their contents, without whatever has one of these names; of a folder that is not there, none.
+pub fn files_below(folder: &Path, passed_by: &[&str]) -> BTreeMap<PathBuf, Vec<u8>> {
+    if !folder.exists() {
+        return BTreeMap::new();
+    }
+    let walk = walkdir::WalkDir::new(folder).into_iter();
+    let walk = walk.filter_entry(|entry| entry.depth() == 0 || !passed_by.iter().any(|name| entry.file_name() == *name));
+    let files = walk.map(Result::unwrap).filter(|entry| entry.file_type().is_file());
+    files.map(|entry| (entry.path().strip_prefix(folder).unwrap().to_owned(), std::fs::read(entry.path()).unwrap())).collect()
+}
+
+/// Copies a folder, in place of what is there.
+fn copy_folder(from: &Path, to: &Path) {
+    let _ = std::fs::remove_dir_all(to);
+    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
 }
 
 /// A test run in the background of a shell (`cargo test &`, `nohup`) ignores SIGINT or SIGHUP, and so do the programs

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::common::Run;
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::oracle;
 use crate::place::Place;
 use crate::world::World;
@@ -18,7 +18,7 @@ fn at_rest(world: &World) -> World {
 }
 
 /// Undo, and redo: exactly what was before, exactly what was after.
-pub fn and_back(place: &mut Place, dice: &mut Dice, before: &World, after: &World, run: &Run) {
+pub fn and_back(place: &mut Place, dice: &mut Random, before: &World, after: &World, run: &Run) {
     if dice.once_in(2) {
         return;
     }

@@ -6,19 +6,19 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::common::Run;
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::oracle;
 use crate::place::Place;
 use crate::tool::forget_deleted;
 use crate::world::World;
 
 /// Calls our program; once in `cases` it is killed at some point of its own, where it comes by there.
-pub fn faulty(place: &mut Place, dice: &mut Dice, args: &[&str], cases: u64) -> Run {
+pub fn faulty(place: &mut Place, dice: &mut Random, args: &[&str], cases: u64) -> Run {
     if !dice.once_in(cases) {
         return place.axiom(args);
     }
     let points = fault_points();
-    let point = format!("{}:{}", dice.pick(&points).unwrap(), 1 + dice.roll(2));
+    let point = format!("{}:{}", dice.pick(&points).unwrap(), 1 + dice.below(2));
     place.says(&format!("killed at {point}, if it comes by there:"));
     let mut command = place.env.axiom_command(&place.env.repo(), args);
     command.env("AXIOM_TEST_FAULT", point);
@@ -26,7 +26,7 @@ pub fn faulty(place: &mut Place, dice: &mut Dice, args: &[&str], cases: u64) -> 
 }
 
 /// What a person does after a crash; nothing may be missing then.
-pub fn after_kill(place: &mut Place, dice: &mut Dice, before: &World, run: &Run) {
+pub fn after_kill(place: &mut Place, dice: &mut Random, before: &World, run: &Run) {
     let is_open = place.env.axiom(&["recover", "--json"]);
     let document: Value = serde_json::from_str(&is_open.stdout).unwrap_or_default();
     let abort = !document["openOperation"].is_null() && dice.once_in(2);

@@ -1,46 +1,20 @@
 //! What can still be got back: from the objects of the repository and its submodules, and from files on the disk.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::common::nothing_lost::Holders;
 use crate::place::Place;
 
-/// The id that git gives to a content.
-pub fn blob(hash: gix::hash::Kind, content: &[u8]) -> String {
-    gix::objs::compute_hash(hash, gix::objs::Kind::Blob, content).unwrap().to_string()
+/// The refs and stash entries of the repository and its submodules: what an index alone has is a person's, who may stage something else.
+pub fn refs(place: &Place) -> Holders<'_> {
+    Holders::refs(&place.env).in_repositories(repositories(place), place.hash)
 }
 
-/// Objects that a ref, an index, a worktree's HEAD or a stash entry reaches, in submodules too.
-pub fn reachable(place: &Place) -> BTreeSet<String> {
-    objects_of(place, &["--indexed-objects"])
-}
-
-/// As [`reachable`], without what an index alone has: that is a person's, who may stage something else.
-pub fn reachable_from_refs(place: &Place) -> BTreeSet<String> {
-    objects_of(place, &[])
-}
-
-fn objects_of(place: &Place, further: &[&str]) -> BTreeSet<String> {
-    let mut all = BTreeSet::new();
-    for git_dir in repositories(place) {
-        let stash = git_of(place, &git_dir, &["stash", "list", "--format=%H"]).stdout;
-        let mut args = vec!["rev-list", "--objects", "--all", "--no-object-names"];
-        args.extend(further.iter().copied().chain(stash.lines()));
-        let run = git_of(place, &git_dir, &args);
-        assert_eq!(run.code, Some(0), "{}{}: {run}", place.story(), git_dir.display());
-        all.extend(run.stdout.lines().map(str::to_owned));
-    }
-    all
-}
-
-/// git in a repository, whose folder may be gone.
-pub fn git_of(place: &Place, git_dir: &Path, args: &[&str]) -> crate::common::Run {
-    if git_dir == place.env.repo().join(".git") {
-        return place.env.try_git(args);
-    }
-    let at = git_dir.display();
-    let place_of = [&format!("--git-dir={at}")[..], &format!("--work-tree={at}")];
-    place.env.try_git_in(git_dir, &[&place_of[..], args].concat())
+/// All that holds something: indexes too, and all files, trash and contents of Git LFS included, that are no part of git's own data.
+pub fn anywhere(place: &Place) -> Holders<'_> {
+    let git = place.env.repo().join(".git");
+    let folders = vec![place.env.root().to_owned(), git.join("axiom/lfs"), git.join("lfs/objects")];
+    refs(place).and_indexes().and_files(folders, Some(git))
 }
 
 /// The git directories of the repository, of submodules, and of repositories within, also in a trash.
@@ -81,13 +55,4 @@ pub fn repository_of(place: &Place, folder: &Path) -> Option<PathBuf> {
     let named = std::fs::read_to_string(&dot).ok()?;
     let git_dir = folder.join(named.strip_prefix("gitdir: ")?.trim_end()).canonicalize().ok()?;
     (git_dir.starts_with(place.env.repo().join(".git")) && git_dir.join("HEAD").is_file()).then_some(git_dir)
-}
-
-/// The contents of all files, trash and contents of Git LFS included, that are no part of git's own data.
-pub fn on_disk(place: &Place) -> BTreeSet<String> {
-    let git = place.env.repo().join(".git");
-    let walk = walkdir::WalkDir::new(place.env.root()).into_iter().filter_entry(|entry| entry.path() != git);
-    let lfs = ["axiom/lfs", "lfs/objects"].map(|folder| walkdir::WalkDir::new(git.join(folder)).into_iter());
-    let files = walk.chain(lfs.into_iter().flatten()).flatten().filter(|entry| entry.file_type().is_file());
-    files.filter_map(|entry| std::fs::read(entry.path()).ok()).map(|content| blob(place.hash, &content)).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::place::Place;
 
 const PATHS: [&str; 12] = [
@@ -22,17 +22,17 @@ const PATHS: [&str; 12] = [
 const BRANCHES: [&str; 4] = ["side", "topic", "other", "a/b"];
 
 /// Edits three times out of five, else git.
-pub fn step(place: &mut Place, dice: &mut Dice) {
-    if dice.roll(5) < 3 { edit(place, dice) } else { git(place, dice) }
+pub fn step(place: &mut Place, dice: &mut Random) {
+    if dice.below(5) < 3 { edit(place, dice) } else { git(place, dice) }
 }
 
 /// A worktree: mostly the main one.
-pub fn somewhere(place: &Place, dice: &mut Dice) -> PathBuf {
+pub fn somewhere(place: &Place, dice: &mut Random) -> PathBuf {
     let all = place.worktrees();
     if dice.once_in(3) { dice.pick(&all).cloned().unwrap_or_else(|| place.env.repo()) } else { place.env.repo() }
 }
 
-fn edit(place: &mut Place, dice: &mut Dice) {
+fn edit(place: &mut Place, dice: &mut Random) {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let folder = somewhere(place, dice);
     let name = *dice.pick(&PATHS).unwrap();
@@ -73,15 +73,15 @@ fn edit(place: &mut Place, dice: &mut Dice) {
     }
 }
 
-fn git(place: &mut Place, dice: &mut Dice) {
+fn git(place: &mut Place, dice: &mut Random) {
     let at = somewhere(place, dice);
     let branch = *dice.pick(&BRANCHES).unwrap();
     let other = *dice.pick(&BRANCHES).unwrap();
     let path = *dice.pick(&PATHS).unwrap();
-    let linked = place.env.root().join(format!("linked-{}", dice.roll(2)));
+    let linked = place.env.root().join(format!("linked-{}", dice.below(2)));
     let linked = linked.to_str().unwrap();
     let mut run = |args: &[&str]| drop(place.git_at(&at, args));
-    match dice.roll(42) {
+    match dice.below(42) {
         0..=3 => run(&["add", "-A"]),
         4 => run(&["add", "--", path]),
         5 => run(&["add", "-N", "--", path]),

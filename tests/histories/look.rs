@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::held::{self, blob};
+use crate::common::nothing_lost::blob;
+use crate::held;
 use crate::place::Place;
 use crate::places;
 use crate::world::{File, Submodule, Tree, World};

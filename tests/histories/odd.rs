@@ -2,15 +2,15 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::human::somewhere;
 use crate::place::Place;
 
 /// Makes one thing odd.
-pub fn step(place: &mut Place, dice: &mut Dice) {
+pub fn step(place: &mut Place, dice: &mut Random) {
     let at = somewhere(place, dice);
     let text = place.text();
-    match dice.roll(11) {
+    match dice.below(11) {
         0 => {
             place.says("odd: a fifo");
             let _ = rustix::fs::mknodat(

@@ -5,7 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use serde_json::Value;
 
 use crate::common::Run;
-use crate::held::{blob, git_of, on_disk, reachable, repositories};
+use crate::common::nothing_lost::{Holders, blob};
+use crate::held;
 use crate::place::Place;
 use crate::places;
 use crate::world::{File, Submodule, Tree, World, is_at, keys};
@@ -20,17 +21,8 @@ pub fn same(place: &Place, one: &World, two: &World, words: &str) {
 pub fn nothing_lost(place: &Place, before: &World, after: &World) {
     let now = after.all_contents();
     let stash = before.stash.iter().filter(|id| !after.stash.contains(id)).map(String::as_str);
-    let gone: Vec<&str> = before.all_contents().into_iter().filter(|id| !now.contains(id)).chain(stash).collect();
-    if gone.is_empty() {
-        return;
-    }
-    let there = on_disk(place);
-    let gone: Vec<&str> = gone.into_iter().filter(|id| !there.contains(*id)).collect();
-    if gone.is_empty() {
-        return;
-    }
-    let reachable = reachable(place);
-    let lost: Vec<String> = gone.into_iter().filter(|id| !reachable.contains(*id)).map(|id| whose(before, id)).collect();
+    let gone = before.all_contents().into_iter().filter(|id| !now.contains(id)).chain(stash);
+    let lost: Vec<String> = held::anywhere(place).lost(gone).into_iter().map(|id| whose(before, id)).collect();
     assert!(lost.is_empty(), "{}lost:\n{}", place.story(), lost.join("\n"));
 }
 
@@ -211,23 +203,17 @@ fn only_narrower(saved: Option<&File>, found: Option<&File>) -> bool {
 /// Nothing that was ever saved is missing, and git finds nothing wrong.
 pub fn at_the_end(place: &mut Place) {
     places::open_all(place.env.root());
-    let reachable = reachable(place);
-    let there = on_disk(place);
-    let missing: Vec<String> = place
-        .owed
-        .iter()
-        .filter(|(id, _)| !reachable.contains(*id) && !there.contains(*id))
-        .map(|(id, step)| format!("{id}, saved by '{step}'"))
-        .collect();
+    let missing = held::anywhere(place).lost(place.owed.keys().map(String::as_str));
+    let missing: Vec<String> = missing.into_iter().map(|id| format!("{id}, saved by '{}'", place.owed[id])).collect();
     assert!(missing.is_empty(), "{}can no longer be got back:\n{}", place.story(), missing.join("\n"));
-    for git_dir in repositories(place) {
+    for git_dir in held::repositories(place) {
         // `git gc` takes the entry of a worktree away that names no folder, with the repositories of its submodules.
         if !git_dir.is_dir() {
             continue;
         }
-        let fsck = git_of(place, &git_dir, &["fsck", "--no-dangling", "--no-progress"]);
+        let fsck = Holders::git_of(&place.env, &git_dir, &["fsck", "--no-dangling", "--no-progress"]);
         assert_eq!(fsck.code, Some(0), "{}{}: {fsck}", place.story(), git_dir.display());
-        let gc = git_of(place, &git_dir, &["gc", "-q", "--prune=now"]);
+        let gc = Holders::git_of(&place.env, &git_dir, &["gc", "-q", "--prune=now"]);
         assert_eq!(gc.code, Some(0), "{}{}: {gc}", place.story(), git_dir.display());
     }
     if place.env.axiom_dir().is_dir() {

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::common::cases::case_of;
+use crate::common::random::Random;
 use crate::common::{Run, TestEnv};
-use crate::dice::Dice;
 use crate::held;
 use crate::look::look;
 use crate::places::{self, Odd};
@@ -42,7 +43,7 @@ pub struct Place {
 
 impl Place {
     /// A repository with a few files, a history, a remote, tags, an ignored file.
-    pub fn new(seed: u64, dice: &mut Dice) -> Self {
+    pub fn new(seed: u64, dice: &mut Random) -> Self {
         let mut env = TestEnv::empty();
         let odd = Odd::of(seed);
         if odd.has(places::Oddity::Closed) {
@@ -102,7 +103,7 @@ impl Place {
         text
     }
 
-    /// Notes what is done next.
+    /// Notes what is done next; says it at once, where `AXIOM_HISTORIES_LOUD` is set: of a history that hangs nothing else is seen.
     pub fn says(&mut self, what: &str) {
         if std::env::var_os("AXIOM_HISTORIES_LOUD").is_some() {
             eprintln!("{} {what}", self.seed);
@@ -112,7 +113,7 @@ impl Place {
 
     /// What was done, for a failure.
     pub fn story(&self) -> String {
-        format!("\nAXIOM_HISTORIES=1 AXIOM_HISTORIES_SEED={}\n  {}\n", self.seed, self.story.join("\n  "))
+        format!("\n{}\n  {}\n", case_of(self.seed), self.story.join("\n  "))
     }
 
     /// The last thing that was done.
@@ -178,9 +179,9 @@ impl Place {
         step(self);
         self.env.give();
         if before.iter().any(|git_dir| !git_dir.is_dir()) {
-            let there = [held::reachable(self), held::on_disk(self)];
-            let inside = &self.inside;
-            self.owed.retain(|id, _| !inside.contains(id) || there.iter().any(|all| all.contains(id)));
+            let gone = held::anywhere(self).lost(self.owed.keys().map(String::as_str).filter(|id| self.inside.contains(*id)));
+            let gone: BTreeSet<String> = gone.into_iter().map(str::to_owned).collect();
+            self.owed.retain(|id, _| !gone.contains(id));
         }
     }
 

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::common::Run;
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::faults::{after_kill, faulty};
-use crate::held::reachable_from_refs;
+use crate::held;
 use crate::oracle;
 use crate::place::Place;
 use crate::tool::forget_deleted;
@@ -20,13 +20,13 @@ const PATHS: [&str; 10] =
 type Held = BTreeMap<String, BTreeMap<(String, String), String>>;
 
 /// Takes one path out.
-pub fn step(place: &mut Place, dice: &mut Dice) {
+pub fn step(place: &mut Place, dice: &mut Random) {
     let path = place.odd.path_or(dice.pick(&PATHS).unwrap());
     let before = place.look();
-    let held = held(place);
+    let held = captured(place);
     let dry = place.axiom(&["purge", "--dry-run", "--json", "--", path]);
     oracle::same(place, &before, &place.look(), "a dry run changed something");
-    assert_eq!(held, self::held(place), "{}a dry run changed checkpoints", place.story());
+    assert_eq!(held, captured(place), "{}a dry run changed checkpoints", place.story());
     let run = faulty(place, dice, &["purge", "--yes", "--json", "--", path], 4);
     let answer = match run.code {
         Some(0) => {
@@ -38,7 +38,7 @@ pub fn step(place: &mut Place, dice: &mut Dice) {
         }
         Some(code) => {
             assert!([5, 6].contains(&code) && dry.code == run.code, "{}{dry}{run}", place.story());
-            assert_eq!(held, self::held(place), "{}a purge that failed changed checkpoints", place.story());
+            assert_eq!(held, captured(place), "{}a purge that failed changed checkpoints", place.story());
             return;
         }
         None => {
@@ -65,7 +65,7 @@ fn words<'v>(answer: &'v Value, key: &str) -> BTreeSet<&'v str> {
     answer[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-fn held(place: &Place) -> Held {
+fn captured(place: &Place) -> Held {
     let mut all = Held::new();
     let names = place.env.try_git(&["for-each-ref", "--format=%(refname)", "refs/axiom/captures"]).stdout;
     for name in names.lines() {
@@ -82,7 +82,7 @@ fn held(place: &Place) -> Held {
 }
 
 fn gone_and_nothing_else(place: &Place, path: &str, before: &Held, answer: &Value) {
-    let after = held(place);
+    let after = captured(place);
     let gone = words(answer, "gone");
     for (name, had) in before {
         let short = name.strip_prefix("refs/axiom/captures/").unwrap();
@@ -117,7 +117,7 @@ fn gone_and_nothing_else(place: &Place, path: &str, before: &Held, answer: &Valu
 
 /// What was at the path need not be there any more. Where checkpoints went as a whole, or what undo would need, more is gone.
 fn settle_debts(place: &mut Place, path: &str, answer: &Value) {
-    let reachable = reachable_from_refs(place);
+    let reachable = held::refs(place).reachable();
     let went = !words(answer, "gone").is_empty() || words(answer, "refs").iter().any(|name| name.starts_with("refs/axiom/kept/"));
     let paths = &place.paths;
     let only_there = |id: &String| paths.get(id).is_some_and(|all| all.iter().all(|at| is_at(at, path)));

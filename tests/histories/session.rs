@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::faults::{after_kill, faulty};
 use crate::place::Place;
 use crate::{oracle, places, transcript};
 
 /// A session with one new task or two, to its end.
-pub fn step(place: &mut Place, dice: &mut Dice) {
-    for _ in 0..=dice.roll(2) {
+pub fn step(place: &mut Place, dice: &mut Random) {
+    for _ in 0..=dice.below(2) {
         let text = place.text().replace('\n', ";");
         let file = *dice.pick(&["work.txt", "a.txt", "sub/b.txt", "d.txt"]).unwrap();
         let odd = places::of_an_agent(place);
@@ -30,7 +30,7 @@ pub fn step(place: &mut Place, dice: &mut Dice) {
         let gates = place.env.axiom(&["gate", "list", "--json"]);
         let document: Value = serde_json::from_str(&gates.stdout).unwrap_or_default();
         for gate in document["gates"].as_array().into_iter().flatten() {
-            if dice.roll(3) > 0 {
+            if dice.below(3) > 0 {
                 place.axiom(&["gate", "approve", gate["id"].as_str().unwrap()]);
             }
         }

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::back::{and_back, undo_of};
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::faults::{after_kill, faulty};
 use crate::place::Place;
 use crate::{foretold, human, oracle, purged, session};
 
 /// Does one thing with git axiom.
-pub fn step(place: &mut Place, dice: &mut Dice) {
-    match dice.roll(26) {
+pub fn step(place: &mut Place, dice: &mut Random) {
+    match dice.below(26) {
         0..=4 => create(place, dice),
         5 => only(place, dice),
         6..=9 => rollback_checkpoint(place, dice),
@@ -30,7 +30,7 @@ pub fn step(place: &mut Place, dice: &mut Dice) {
     }
 }
 
-fn create(place: &mut Place, dice: &mut Dice) {
+fn create(place: &mut Place, dice: &mut Random) {
     let name = format!("c{}", place.checkpoints.len());
     let before = place.look();
     let json = place.odd.is_any().then_some("--json");
@@ -49,17 +49,17 @@ fn create(place: &mut Place, dice: &mut Dice) {
     }
 }
 
-fn only(place: &mut Place, dice: &mut Dice) {
+fn only(place: &mut Place, dice: &mut Random) {
     let path = place.odd.path_or(dice.pick(&["a.txt", "sub", "new.txt", "d.txt"]).unwrap());
     let before = place.look();
     place.axiom(&["checkpoint", "create", "--only", path]);
     oracle::same(place, &before, &place.look(), "a checkpoint of known paths changes nothing");
 }
 
-fn rollback_checkpoint(place: &mut Place, dice: &mut Dice) {
+fn rollback_checkpoint(place: &mut Place, dice: &mut Random) {
     let names: Vec<String> = place.checkpoints.keys().cloned().collect();
     let Some(name) = dice.pick(&names).cloned() else { return };
-    match dice.roll(6) {
+    match dice.below(6) {
         0 => {
             let folder = human::somewhere(place, dice);
             let folder = folder.to_str().unwrap();
@@ -88,14 +88,14 @@ fn tasks(place: &mut Place) -> Vec<String> {
     document["tasks"].as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap().to_owned()).collect()
 }
 
-fn rollback_task(place: &mut Place, dice: &mut Dice) {
+fn rollback_task(place: &mut Place, dice: &mut Random) {
     let all = tasks(place);
     if let Some(task) = dice.pick(&all) {
         destructive(place, dice, &["rollback", "task", task], None);
     }
 }
 
-fn merge(place: &mut Place, dice: &mut Dice) {
+fn merge(place: &mut Place, dice: &mut Random) {
     let all = tasks(place);
     let Some(task) = dice.pick(&all) else { return };
     let before = place.look();
@@ -126,7 +126,7 @@ fn merge(place: &mut Place, dice: &mut Dice) {
     }
 }
 
-fn undo_any(place: &mut Place, dice: &mut Dice) {
+fn undo_any(place: &mut Place, dice: &mut Random) {
     let run = place.env.axiom(&["log", "--json"]);
     let Ok(document) = serde_json::from_str::<Value>(&run.stdout) else { return };
     let Some(all) = document["operations"].as_array() else { return };
@@ -137,7 +137,7 @@ fn undo_any(place: &mut Place, dice: &mut Dice) {
 }
 
 /// A verb that changes files or refs: its dry run, itself, perhaps killed, and perhaps back and forth again.
-fn destructive(place: &mut Place, dice: &mut Dice, args: &[&str], checkpoint: Option<&str>) {
+fn destructive(place: &mut Place, dice: &mut Random, args: &[&str], checkpoint: Option<&str>) {
     let before = place.look();
     let dry = place.axiom(&with(args, &["--dry-run", "--json"]));
     let still = place.look();
@@ -155,6 +155,10 @@ fn destructive(place: &mut Place, dice: &mut Dice, args: &[&str], checkpoint: Op
             if let Some(name) = checkpoint {
                 oracle::is_as_saved(place, name, (&before, &after), &dry);
             }
+            if let ["rollback", "task", task] = args {
+                // As if nobody had worked on it.
+                assert_eq!(after.tasks.get(*task).map(String::as_str), Some("pending"), "{}{run}", place.story());
+            }
             and_back(place, dice, &before, &after, &run);
         }
         // Nothing names what undo would take back, and it was not a person's: a dry run shows it all the same.
@@ -169,11 +173,11 @@ fn destructive(place: &mut Place, dice: &mut Dice, args: &[&str], checkpoint: Op
     }
 }
 
-fn cases(place: &mut Place, dice: &mut Dice) {
+fn cases(place: &mut Place, dice: &mut Random) {
     let all = tasks(place);
     let task = dice.pick(&all).cloned().unwrap_or_else(|| "task-001".into());
     let before = place.look();
-    let args: &[&str] = match dice.roll(5) {
+    let args: &[&str] = match dice.below(5) {
         0 => &["task", "block", &task, "--reason", "because"],
         1 => &["task", "unblock", &task],
         2 => &["task", "edit", &task, "--title", "another title"],
@@ -190,7 +194,7 @@ fn cases(place: &mut Place, dice: &mut Dice) {
     oracle::same(place, &before, &after, "a verb of tasks changed files or refs");
 }
 
-fn delete(place: &mut Place, dice: &mut Dice) {
+fn delete(place: &mut Place, dice: &mut Random) {
     let names: Vec<String> = place.checkpoints.keys().cloned().collect();
     let Some(name) = dice.pick(&names).cloned() else { return };
     let before = place.look();
@@ -229,9 +233,9 @@ fn listed(place: &Place) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-fn housekeeping(place: &mut Place, dice: &mut Dice) {
+fn housekeeping(place: &mut Place, dice: &mut Random) {
     let before = place.look();
-    let args: &[&str] = match dice.roll(5) {
+    let args: &[&str] = match dice.below(5) {
         0 => &["checkpoint", "verify"],
         1 => &["checkpoint", "verify", "--repair"],
         2 => &["checkpoint", "compact"],

@@ -2,7 +2,6 @@
 //! deleted. What others did meanwhile stays.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use git_axiom::base::error::Code;
 use git_axiom::base::files::{FileLock, LockAttempt, is_locked};
@@ -10,6 +9,7 @@ use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 
 use crate::common::{Run, TestEnv};
+use crate::session_support::wait_until;
 
 /// An attached session in a folder of a repository.
 struct CalledSession<'e> {
@@ -51,15 +51,6 @@ fn at(env: &TestEnv, folder: &Path) -> [String; 4] {
     let commit = env.try_git_in(folder, &["rev-parse", "-q", "--verify", "HEAD"]).stdout;
     let main = env.try_git(&["rev-parse", "-q", "--verify", "refs/heads/main"]).stdout;
     [head, commit, main, env.git_in(folder, &["status", "--porcelain"])]
-}
-
-#[track_caller]
-fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_there() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 fn repository() -> TestEnv {
@@ -314,7 +305,7 @@ fn what_a_subagent_did_in_a_worktree_of_its_own_is_shown_with_the_prompt_and_com
         session.hook("Stop", json!({}));
         let shown = || env.json(&["prompts"])["prompts"][0]["elsewhere"].clone();
         let all = json!([{"worktree": place, "files": 4, "insertions": 3, "deletions": 1}]);
-        wait_for("everything is saved", || shown() == all);
+        wait_until("everything is saved", || shown() == all);
         let stat = env.ok(&["diff", "--prompt", "1", "--stat"]);
         assert!(stat.contains(".claude/worktrees/agent-a1/sub.txt") && stat.contains("committed.txt"), "{stat}");
         let words = env.ok(&["prompts"]);
@@ -377,7 +368,7 @@ fn a_subagents_worktree_goes_back_with_the_prompt_that_it_worked_for() {
             let one = prompts["prompts"].as_array().unwrap().iter().find(|one| one["number"] == number).cloned().unwrap();
             one["elsewhere"][0]["files"].as_u64()
         };
-        wait_for("it is saved", || elsewhere() == Some(files));
+        wait_until("it is saved", || elsewhere() == Some(files));
     };
     session.prompt();
     session.shell("git worktree add -q -b agent-a1 .claude/worktrees/agent-a1; echo here > one.txt");
@@ -385,7 +376,7 @@ fn a_subagents_worktree_goes_back_with_the_prompt_that_it_worked_for() {
     agent.hook("SubagentStop", json!({"agent_id": "a1"}));
     saved(1, 1);
     session.prompt();
-    wait_for("the other worktree is looked at", || {
+    wait_until("the other worktree is looked at", || {
         env.json(&["checkpoint", "show", "prompt-0002"])["checkpoint"]["document"]["workspaces"]
             .as_array()
             .is_some_and(|all| !all.is_empty())
@@ -517,26 +508,22 @@ fn what_there_is_when_a_human_interrupts_is_saved_soon_and_nothing_watches_after
         let locks = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         locks.filter(|path| path.extension().is_some_and(|end| end == "turn")).any(|path| is_locked(&path).unwrap())
     };
-    let turns = || {
-        let list = env.json(&["checkpoint", "list"]);
-        let all = list["checkpoints"].as_array().unwrap().iter().filter(|one| one["trigger"] == "turn");
-        all.map(|one| one["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
+    let turns = || env.checkpoints_by("turn");
     prompt();
-    wait_for("the turn is watched", watches);
+    wait_until("the turn is watched", watches);
     env.write("half.txt", "what the agent had written\n");
     let line = json!({"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]}});
     std::fs::write(&transcript, format!("{{}}\n{line}\n")).unwrap();
-    wait_for("it is saved", || turns().len() == 1);
+    wait_until("it is saved", || turns().len() == 1);
     let held = env.git(&["show", &format!("refs/axiom/captures/{}:half.txt", turns()[0])]);
     assert_eq!(held, "what the agent had written");
-    wait_for("nothing watches", || !watches());
+    wait_until("nothing watches", || !watches());
     let told = env.axiom(&["rollback", "checkpoint", "--prompt", "1", "--dry-run"]).success();
     assert!(!told.stderr.contains("has not ended"), "{}", told.stderr);
     prompt();
-    wait_for("the next turn is watched", watches);
+    wait_until("the next turn is watched", watches);
     session.hook("Stop", json!({}));
-    wait_for("nothing watches after the turn", || !watches());
+    wait_until("nothing watches after the turn", || !watches());
 }
 
 /// Two sessions of one worktree are told apart: in the timeline by the beginning of their ids, in a difference by a note.
@@ -551,7 +538,7 @@ fn two_sessions_of_one_worktree_are_told_apart() {
     let saved = |name: &str| {
         let held = |capture: &str| env.try_git(&["ls-tree", "--name-only", capture]).stdout.contains(name);
         let captures = || env.git(&["for-each-ref", "--format=%(refname)", "refs/axiom/captures"]);
-        wait_for("it is saved", || captures().lines().any(held));
+        wait_until("it is saved", || captures().lines().any(held));
     };
     saved("one.txt");
     second.prompt();
@@ -562,6 +549,6 @@ fn two_sessions_of_one_worktree_are_told_apart() {
     assert!(words.contains("claude aaaaaa") && words.contains("claude bbbbbb"), "{words}");
     // The end of a turn is noted a moment after what it changed is saved.
     let says = || env.axiom(&["diff", "--prompt", "1", "--stat"]).success().stderr;
-    wait_for("the difference names it", || says().contains("not this prompt alone changed: two.txt"));
+    wait_until("the difference names it", || says().contains("not this prompt alone changed: two.txt"));
     assert!(!env.axiom(&["diff", "--prompt", "2", "--stat"]).success().stderr.contains("not this prompt alone"));
 }

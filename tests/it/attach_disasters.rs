@@ -10,6 +10,7 @@ use git_axiom::base::files::{FileLock, LockAttempt};
 use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 
+use crate::session_support::wait_until;
 use crate::support::Scratch;
 
 fn hook(scratch: &Scratch, event: &str, more: Value, vars: &[(&str, &str)]) -> Output {
@@ -39,22 +40,8 @@ fn quiet(output: &Output) {
     assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
 }
 
-fn names(scratch: &Scratch, trigger: &str) -> Vec<String> {
-    let list = scratch.json(&["checkpoint", "list"]);
-    let all = list["checkpoints"].as_array().unwrap().iter().filter(|one| one["trigger"] == trigger);
-    all.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
-}
-
 fn holds(scratch: &Scratch, name: &str, path: &str, text: &str) -> bool {
     scratch.try_git(&["show", &format!("refs/axiom/captures/{name}:{path}")]).stdout == text.as_bytes()
-}
-
-fn wait_for(what: &str, is_there: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_there() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 #[test]
@@ -103,13 +90,13 @@ fn a_prompt_during_a_rebase_a_gc_or_another_operation_is_saved_and_can_be_gone_b
             }
         });
         for round in 0..4 {
-            scratch.write("a.txt", &format!("{round}\n"));
+            scratch.write("a.txt", format!("{round}\n"));
             prompt(&scratch);
             quiet(&hook(&scratch, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "rm x"}}), &[]));
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
-    assert_eq!(names(&scratch, "prompt").len(), 6);
+    assert_eq!(scratch.checkpoints_by("prompt").len(), 6);
     scratch.axiom(&["checkpoint", "verify"]);
 }
 
@@ -164,7 +151,7 @@ fn a_hundred_worktrees_are_saved_and_only_what_changed_costs_objects() {
     let before = objects();
     prompt(&scratch);
     assert!(objects() - before < 20, "{} objects for one changed file", objects() - before);
-    let [_, second] = names(&scratch, "prompt").try_into().unwrap();
+    let [_, second] = scratch.checkpoints_by("prompt").try_into().unwrap();
     let shown = scratch.json(&["checkpoint", "show", &second]);
     let held = shown["checkpoint"]["document"]["workspaces"].as_array().map(Vec::len);
     assert_eq!(held, Some(100));
@@ -180,17 +167,17 @@ fn payloads_of_every_size_and_shape_end_quietly() {
     let prompt =
         format!("{{\"hook_event_name\":\"UserPromptSubmit\",\"session_id\":\"s\",\"cwd\":\"{folder}\",\"prompt\":\"{large}\"}}");
     quiet(&raw(&scratch, prompt.as_bytes(), &[]));
-    assert_eq!(names(&scratch, "prompt").len(), 1);
+    assert_eq!(scratch.checkpoints_by("prompt").len(), 1);
     quiet(&raw(&scratch, &prompt.as_bytes()[..prompt.len() / 2], &[]));
     let lines = prompt.replace(&large, "one\\r\\ntwo").replace(',', ",\r\n");
     quiet(&raw(&scratch, format!("\u{feff}{lines}\r\n").as_bytes(), &[]));
     // One that was not sent to its end is acted upon as far as it came.
-    assert_eq!(names(&scratch, "prompt").len(), 3);
+    assert_eq!(scratch.checkpoints_by("prompt").len(), 3);
     for event in ["MessageDisplay", "", "../../x", "PreToolUse"] {
         quiet(&hook(&scratch, event, json!({"tool_name": "NoSuchTool", "tool_input": [1, {"a": null}]}), &[]));
     }
     quiet(&raw(&scratch, &[0xff; 4096], &[]));
-    assert_eq!(names(&scratch, "prompt").len(), 3);
+    assert_eq!(scratch.checkpoints_by("prompt").len(), 3);
     // What was not understood is noted nowhere.
     assert!(!scratch.path().join(".git/axiom/attach/fired/x").exists());
 }
@@ -209,12 +196,12 @@ fn a_crash_at_any_step_of_what_is_kept_before_an_edit_loses_nothing_that_was_kep
         let was_kept = point != "attach.copied";
         assert_eq!(died.status.success(), was_kept, "{point}: {died:?}");
         let joiner = StoreLayout::new(&scratch.path().join(".git")).root().join("attach/joiner.lock");
-        wait_for("the joiner is gone", || !git_axiom::base::files::is_locked(&joiner).unwrap());
+        wait_until("the joiner is gone", || !git_axiom::base::files::is_locked(&joiner).unwrap());
         scratch.write("a.txt", "the agent's\n");
         quiet(&hook(&scratch, "PostToolUse", tool("Write", "a.txt"), &[]));
-        let has = |text: &str| names(&scratch, "edits").iter().any(|name| holds(&scratch, name, "a.txt", text));
-        wait_for("the edit is saved", || has("the agent's\n"));
-        assert_eq!(has("mine\n"), was_kept, "{point}: {:?}", names(&scratch, "edits"));
+        let has = |text: &str| scratch.checkpoints_by("edits").iter().any(|name| holds(&scratch, name, "a.txt", text));
+        wait_until("the edit is saved", || has("the agent's\n"));
+        assert_eq!(has("mine\n"), was_kept, "{point}: {:?}", scratch.checkpoints_by("edits"));
         scratch.axiom(&["checkpoint", "verify"]);
     }
 }
@@ -232,15 +219,15 @@ fn input_of_any_size_and_order_is_acted_upon_and_what_cannot_be_read_is_unprotec
         json!(scratch.path())
     );
     quiet(&raw(&scratch, payload.as_bytes(), &[]));
-    let saved = names(&scratch, "before-shell");
+    let saved = scratch.checkpoints_by("before-shell");
     assert!(saved.len() == 1 && holds(&scratch, &saved[0], "u.txt", "precious\n"), "{saved:?}");
     let sessions = || scratch.axiom(&["sessions"]);
     assert!(!sessions().contains("UNPROTECTED"), "{}", sessions());
     scratch.write("u.txt", "more\n");
     quiet(&raw(&scratch, b"{\"hook_event_name\": ]", &[]));
     assert!(sessions().contains("UNPROTECTED"), "{}", sessions());
-    wait_for("what there is then is saved in the background", || {
-        names(&scratch, "edits").iter().any(|name| holds(&scratch, name, "u.txt", "more\n"))
+    wait_until("what there is then is saved in the background", || {
+        scratch.checkpoints_by("edits").iter().any(|name| holds(&scratch, name, "u.txt", "more\n"))
     });
     prompt(&scratch);
     assert!(!sessions().contains("UNPROTECTED"), "the session of the same process: {}", sessions());
@@ -274,7 +261,7 @@ fn a_git_directory_that_is_closed_is_said_though_nobody_could_write_it_down() {
     };
     call("UserPromptSubmit", json!({"prompt": "one"}));
     call("PostToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "x"}}));
-    wait_for("the joiner ends", || !is_joining(&scratch));
+    wait_until("the joiner ends", || !is_joining(&scratch));
     assert_eq!(unprotected(), None);
     let set = |how: &str| assert!(scratch.command("chmod").args(["-R", how, ".git"]).status().unwrap().success());
     call("SessionStart", json!({"source": "resume"}));
@@ -282,10 +269,10 @@ fn a_git_directory_that_is_closed_is_said_though_nobody_could_write_it_down() {
     call("UserPromptSubmit", json!({"prompt": "two"}));
     let why = unprotected().unwrap();
     assert!(why.contains("no checkpoint can be written in") && why.contains("Permission denied"), "{why}");
-    wait_for("the joiner gives up", || !is_joining(&scratch));
+    wait_until("the joiner gives up", || !is_joining(&scratch));
     set("u+w");
     call("UserPromptSubmit", json!({"prompt": "three"}));
-    wait_for("the joiner ends", || !is_joining(&scratch));
+    wait_until("the joiner ends", || !is_joining(&scratch));
     assert_eq!(unprotected(), None);
 }
 

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 use std::process::{Output, Stdio};
-use std::time::{Duration, Instant};
 
 use git_axiom::model::checkpoint::trigger::CheckpointTrigger;
 
+use crate::session_support::wait_until;
 use crate::support::Scratch;
 
 /// Calls a hook with a payload of the fixtures, in this repository.
@@ -34,14 +34,6 @@ fn checkpoints(scratch: &Scratch) -> Vec<String> {
     list["checkpoints"].as_array().unwrap().iter().map(|one| one["trigger"].as_str().unwrap().to_owned()).collect()
 }
 
-fn wait_for(what: &str, is_there: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_there() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 #[test]
 fn a_prompt_can_be_gone_back_to_and_the_agent_is_told() {
     let scratch = Scratch::new();
@@ -60,7 +52,7 @@ fn a_prompt_can_be_gone_back_to_and_the_agent_is_told() {
     assert_eq!(checkpoints(&scratch), ["prompt", "before-shell"]);
     scratch.write("b.txt", "the agent's\n");
     quiet(&hook(&scratch, "claude", "Stop", &[]));
-    wait_for("the joiner saves the turn", || checkpoints(&scratch).ends_with(&["turn".to_owned()]));
+    wait_until("the joiner saves the turn", || checkpoints(&scratch).ends_with(&["turn".to_owned()]));
 
     let prompts = scratch.json(&["prompts"]);
     assert_eq!(prompts["prompts"][0]["text"], "tidy up the parser");
@@ -203,14 +195,14 @@ fn what_retention_takes_is_in_no_log_and_what_is_edited_elsewhere_is_shown() {
     scratch.axiom(&["init"]);
     scratch.git(&["config", "axiom.attach.keepPrompts", "1"]);
     for round in 0..6 {
-        scratch.write("a.txt", &format!("{round}\n"));
+        scratch.write("a.txt", format!("{round}\n"));
         quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
     }
     scratch.write("a.txt", "the turn\n");
     quiet(&hook(&scratch, "claude", "Stop", &[]));
     let prompts = || checkpoints(&scratch).iter().filter(|trigger| *trigger == "prompt").count();
     // The newest three are kept anyway, and one of them is that of the turn.
-    wait_for("older prompts are gone", || prompts() == 2);
+    wait_until("older prompts are gone", || prompts() == 2);
     assert!(!scratch.axiom(&["log"]).contains("delete"), "{}", scratch.axiom(&["log"]));
     assert!(scratch.axiom(&["log", "--all"]).contains("delete 4 checkpoints"), "{}", scratch.axiom(&["log", "--all"]));
 
@@ -253,16 +245,12 @@ fn what_an_edit_is_about_to_replace_is_kept_first_and_nobody_waits_for_it() {
     scratch.write("sub/new", "the agent's\n");
     edit("PostToolUse", "a.txt");
     edit("PostToolUse", "sub/new");
-    let of = |trigger: &str| {
-        let list = scratch.json(&["checkpoint", "list"]);
-        let all = list["checkpoints"].as_array().unwrap().iter().filter(|one| one["trigger"] == trigger);
-        all.map(|one| one["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-    };
+    let of = |trigger: &str| scratch.checkpoints_by(trigger);
     let held = |name: &str, path: &str| scratch.try_git(&["show", &format!("refs/axiom/captures/{name}:{path}")]);
     let has = |name: &str, path: &str, text: &str| held(name, path).stdout == text.as_bytes();
     let ends =
         || of("edits").last().is_some_and(|name| has(name, "a.txt", "the agent's\n") && has(name, "sub/new", "the agent's\n"));
-    wait_for("the edits are saved", ends);
+    wait_until("the edits are saved", ends);
     let first = &of("edits")[0];
     assert!(
         has(first, "a.txt", "mine, between the prompt and the edit\n") && has(first, "sub/new", "mine too\n"),
@@ -271,7 +259,7 @@ fn what_an_edit_is_about_to_replace_is_kept_first_and_nobody_waits_for_it() {
     );
     assert!(!held(first, "secret").status.success(), "what is ignored is in no capture");
     let before = scratch.path().join(".git/axiom/attach/before");
-    wait_for("the copies are gone", || std::fs::read_dir(&before).unwrap().count() == 0);
+    wait_until("the copies are gone", || std::fs::read_dir(&before).unwrap().count() == 0);
     scratch.axiom(&["rollback", "checkpoint", first, "--yes"]);
     assert_eq!(scratch.read("a.txt"), "mine, between the prompt and the edit\n");
     scratch.axiom(&["checkpoint", "verify"]);
@@ -281,7 +269,7 @@ fn what_an_edit_is_about_to_replace_is_kept_first_and_nobody_waits_for_it() {
     scratch.write("sub/b.txt", "mine after the commit\n");
     edit("PreToolUse", "sub/b.txt");
     scratch.write("sub/b.txt", "the agent's\n");
-    wait_for("kept after a commit", || of("edits").iter().any(|name| has(name, "sub/b.txt", "mine after the commit\n")));
+    wait_until("kept after a commit", || of("edits").iter().any(|name| has(name, "sub/b.txt", "mine after the commit\n")));
     scratch.axiom(&["checkpoint", "verify"]);
 }
 
@@ -351,7 +339,7 @@ fn only_commits_that_are_provably_of_the_session_go_back() {
         hook(session, event, &format!(r#","tool_name":"Bash","tool_input":{{"command":"{command}"}}"#));
     };
     let commit = |subject: &str| {
-        scratch.write("a.txt", &format!("{subject}\n"));
+        scratch.write("a.txt", format!("{subject}\n"));
         scratch.git(&["commit", "-qam", subject]);
     };
     let mut prompts = 0;
@@ -400,7 +388,7 @@ fn a_rollback_to_a_prompt_names_what_the_human_changed_while_the_session_rested(
         assert!(call(&scratch, "claude", payload.as_bytes(), &[]).status.success());
     };
     let made = |trigger: &str, many: usize| {
-        wait_for(trigger, || checkpoints(&scratch).iter().filter(|made| *made == trigger).count() == many);
+        wait_until(trigger, || checkpoints(&scratch).iter().filter(|made| *made == trigger).count() == many);
     };
     hook("s", "UserPromptSubmit", r#","prompt":"x""#);
     scratch.write("agents.txt", "the agent's\n");
@@ -449,7 +437,7 @@ fn lines_of_two_worktrees_that_wait_for_one_joiner_are_saved_for_each_session() 
         let edits = all.iter().filter(|record| record.trigger == CheckpointTrigger::Edits);
         edits.filter_map(|record| Some(record.attached.as_ref()?.session.clone())).collect::<Vec<_>>()
     };
-    wait_for("both are saved", || {
+    wait_until("both are saved", || {
         sessions().iter().any(|one| one == "claude-one") && sessions().iter().any(|one| one == "claude-two")
     });
     scratch.axiom(&["checkpoint", "verify"]);
@@ -468,7 +456,7 @@ fn a_hook_around_an_edit_reads_little_and_not_the_index() {
     quiet(&hook(&scratch, "claude", "UserPromptSubmit", &[]));
     let trace = scratch.path().with_file_name("trace");
     for event in ["PreToolUse", "PostToolUse"] {
-        scratch.write("a.txt", &format!("changed before {event}\n"));
+        scratch.write("a.txt", format!("changed before {event}\n"));
         let payload = serde_json::json!({"hook_event_name": event, "tool_name": "Write", "session_id": "s", "cwd": scratch.path(),
             "tool_input": {"file_path": scratch.path().join("a.txt")}});
         let mut command = scratch.command("strace");

@@ -1,10 +1,10 @@
 //! What an attached program waits for: its own worktree, and the ignored files that a risky command names.
 
 use std::process::{Output, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::session_support::wait_until;
 use crate::support::Scratch;
 
 fn hook(scratch: &Scratch, event: &str, more: Value) -> Output {
@@ -28,20 +28,6 @@ fn before_shell(scratch: &Scratch, command: &str) {
     hook(scratch, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": command}}));
 }
 
-fn names(scratch: &Scratch, trigger: &str) -> Vec<String> {
-    let list = scratch.json(&["checkpoint", "list"]);
-    let all = list["checkpoints"].as_array().unwrap().iter().filter(|one| one["trigger"] == trigger);
-    all.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
-}
-
-fn wait_for(what: &str, is_there: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_there() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 #[test]
 fn what_a_risky_command_names_is_held_though_it_is_ignored_and_comes_back() {
     let scratch = Scratch::new();
@@ -58,9 +44,9 @@ fn what_a_risky_command_names_is_held_though_it_is_ignored_and_comes_back() {
     }
     let held = |name: &str| scratch.git(&["ls-tree", "-r", "--name-only", &format!("refs/axiom/captures/{name}")]);
     prompt(&scratch);
-    assert!(!held(&names(&scratch, "prompt")[0]).contains(".env"), "only what is named");
+    assert!(!held(&scratch.checkpoints_by("prompt")[0]).contains(".env"), "only what is named");
     before_shell(&scratch, "cd sub && sudo sh -c \"rm -rf ../.env ../ke* ../x.no\" && rm -rf ../node_modules");
-    let name = names(&scratch, "before-shell").remove(0);
+    let name = scratch.checkpoints_by("before-shell").remove(0);
     let paths = held(&name);
     assert!([".env", "keys/a", "keys/deep/b"].iter().all(|path| paths.lines().any(|line| line == *path)), "{paths}");
     assert!(!paths.contains("x.no") && !paths.contains("node_modules"), "{paths}");
@@ -73,7 +59,7 @@ fn what_a_risky_command_names_is_held_though_it_is_ignored_and_comes_back() {
     // One that is about to be overwritten, where nothing else has changed.
     before_shell(&scratch, "echo > .env");
     scratch.write(".env", "\n");
-    let name = names(&scratch, "before-shell").remove(0);
+    let name = scratch.checkpoints_by("before-shell").remove(0);
     scratch.axiom(&["rollback", "checkpoint", &name, "--yes"]);
     assert_eq!(scratch.read(".env"), "KEY=1\n");
 }
@@ -89,14 +75,14 @@ fn a_prompt_holds_its_own_worktree_of_now_and_the_newest_capture_of_the_others()
     std::fs::write(other.join("u.txt"), "in the other\n").unwrap();
     scratch.write("u.txt", "own\n");
     prompt(&scratch);
-    let name = names(&scratch, "prompt").into_iter().max().unwrap();
+    let name = scratch.checkpoints_by("prompt").into_iter().max().unwrap();
     assert_eq!(scratch.git(&["show", &format!("refs/axiom/captures/{name}:u.txt")]), "own");
     // What changed in the other one is saved right after, without anything that happens.
     let held = || {
         let all = scratch.git(&["rev-list", "--all", "--objects"]);
         all.lines().any(|line| line.ends_with(" u.txt") && scratch.git(&["cat-file", "-p", &line[..40]]) == "in the other")
     };
-    wait_for("the others are looked at in the background", held);
+    wait_until("the others are looked at in the background", held);
     let dry = scratch.json(&["rollback", "checkpoint", &name, "--all-worktrees", "--dry-run"]);
     let moments = dry["moments"].as_array().unwrap();
     assert!(moments.len() == 1 && moments[0]["worktree"] == other.to_str().unwrap(), "{dry}");
@@ -112,10 +98,10 @@ fn a_prompt_holds_its_own_worktree_of_now_and_the_newest_capture_of_the_others()
     let new = scratch.path().with_file_name("new");
     scratch.git(&["worktree", "add", "-q", "-b", "new", new.to_str().unwrap()]);
     prompt(&scratch);
-    let name = names(&scratch, "prompt").into_iter().max().unwrap();
+    let name = scratch.checkpoints_by("prompt").into_iter().max().unwrap();
     let shown = scratch.axiom(&["checkpoint", "show", &name]);
     assert!(shown.contains("not captured yet"), "{shown}");
-    wait_for("the new one is captured in the background", || {
+    wait_until("the new one is captured in the background", || {
         let newest =
             scratch.json(&["checkpoint", "list"])["checkpoints"].as_array().unwrap()[0]["name"].as_str().unwrap().to_owned();
         !scratch.axiom(&["checkpoint", "show", &newest]).contains("not captured yet")
@@ -124,7 +110,7 @@ fn a_prompt_holds_its_own_worktree_of_now_and_the_newest_capture_of_the_others()
     scratch.write("u.txt", "since\n");
     std::fs::write(other.join("u.txt"), "more\n").unwrap();
     hook(&scratch, "UserPromptSubmit", json!({"prompt": "x", "session_id": "t", "cwd": other}));
-    let name = names(&scratch, "prompt").into_iter().max().unwrap();
+    let name = scratch.checkpoints_by("prompt").into_iter().max().unwrap();
     assert_eq!(scratch.git(&["show", &format!("refs/axiom/captures/{name}:u.txt")]), "own");
     scratch.axiom(&["checkpoint", "verify", &name]);
     scratch.fsck();

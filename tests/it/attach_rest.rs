@@ -4,7 +4,6 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use git_axiom::base::error::Code;
 use git_axiom::store::beside::attach::AttachFiles;
@@ -12,7 +11,7 @@ use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 
 use crate::common::{Run, TestEnv};
-use crate::session_support::World;
+use crate::session_support::{World, wait_until};
 
 /// Calls a hook of a program in a folder.
 fn hook(env: &TestEnv, program: &str, folder: &Path, event: &str, more: Value) -> Run {
@@ -32,15 +31,6 @@ fn risky(env: &TestEnv, program: &str) -> Run {
 fn made(env: &TestEnv, trigger: &str) -> usize {
     let list = env.json(&["checkpoint", "list"]);
     list["checkpoints"].as_array().unwrap().iter().filter(|one| one["trigger"] == trigger).count()
-}
-
-#[track_caller]
-fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_there() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn linked(env: &TestEnv, name: &str) -> std::path::PathBuf {
@@ -88,7 +78,7 @@ fn what_nobody_told_of_in_other_worktrees_is_held_right_after_a_prompt_and_all_o
             |name: &&str| env.git(&["rev-list", "--objects", &format!("refs/axiom/captures/{name}")]).contains(" untracked");
         refs.lines().find(holds).map(str::to_owned)
     };
-    wait_for("the others are looked at in the background", || held().is_some());
+    wait_until("the others are looked at in the background", || held().is_some());
     let after = held().unwrap();
     // The agent breaks both, without a command that looks risky.
     for folder in [&env.repo(), &other] {
@@ -127,7 +117,7 @@ fn hooks_hear_of_a_prompt_and_no_agent_waits_for_them() {
     assert!(!env.root().join("heard").exists(), "the prompt has ended, and the hook has not");
     std::fs::write(env.root().join("go"), "").unwrap();
     let heard = || std::fs::read_to_string(env.root().join("heard")).unwrap_or_default();
-    wait_for("the hook hears of it", || heard().contains("prompt prompt-0001"));
+    wait_until("the hook hears of it", || heard().contains("prompt prompt-0001"));
 }
 
 #[test]
@@ -198,7 +188,7 @@ fn a_session_ends_with_its_process() {
     let mut child = started.stdin(Stdio::piped()).spawn().unwrap();
     let alive =
         || env.json(&["sessions", "--all"])["sessions"].as_array().unwrap().iter().filter(|one| one["alive"] == true).count();
-    wait_for("it is there", || alive() == 1);
+    wait_until("it is there", || alive() == 1);
     assert_eq!(env.json(&["sessions"])["sessions"].as_array().unwrap().len(), 1);
     drop(child.stdin.take());
     child.wait().unwrap();
@@ -245,7 +235,7 @@ fn everybody_at_once_in_one_repository() {
     world.wait_until_merged("t");
     live.wait().code(0);
     let files = AttachFiles::of(&StoreLayout::new(&env.repo().join(".git")));
-    wait_for("everything that was handed over is saved", || files.lines().is_empty());
+    wait_until("everything that was handed over is saved", || files.lines().is_empty());
     assert!(made(env, "turn") > 0);
     env.ok(&["checkpoint", "verify"]);
     crate::attach_session::settle(&env.repo().join(".git"));
@@ -284,7 +274,7 @@ fn payloads_are_not_logged() {
     let said = env.run(command, Some(payload.to_string().as_bytes())).success();
     assert!(!format!("{}{}", said.stdout, said.stderr).contains("word-of-mine"), "{said}");
     let files = AttachFiles::of(&StoreLayout::new(&env.repo().join(".git")));
-    wait_for("the joiner has ended", || files.lines().is_empty());
+    wait_until("the joiner has ended", || files.lines().is_empty());
     let mut open = vec![env.repo().join(".git")];
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -304,7 +294,7 @@ fn an_attached_session_is_none_to_roll_back() {
     let env = TestEnv::new();
     env.ok(&["init"]);
     hook(&env, "claude", &env.repo(), "SessionStart", json!({"source": "startup"}));
-    wait_for("its start is saved", || made(&env, "attached-start") == 1);
+    wait_until("its start is saved", || made(&env, "attached-start") == 1);
     prompt(&env, "s", &env.repo());
     env.axiom(&["rollback", "session", "--yes"]).fails_with(Code::UnknownCheckpoint);
 }

@@ -2,7 +2,7 @@
 //! measures what the net costs the repository: how much it grows beside what changed, and what `git status`, `git log` and
 //! `git gc` take before and after.
 //!
-//! The long run: `AXIOM_CALLS_OF_A_SESSION=500 AXIOM_SECONDS_OF_A_SESSION=3600 cargo test --test it session_of_many -- --nocapture`.
+//! The long run: `AXIOM_ROUNDS=500 AXIOM_SECONDS=3600 cargo test --test it session_of_many -- --nocapture`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use git_axiom::base::files;
 use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 
+use crate::common::cases::AskedCases;
 use crate::session_support::Random;
 use crate::support::Scratch;
 
@@ -21,10 +22,6 @@ const FOLDERS: u64 = 40;
 const IN_EACH: u64 = 25;
 /// A prompt for so many tool calls.
 const CALLS_OF_A_PROMPT: u64 = 10;
-
-fn number(name: &str, usual: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
 
 /// A session, and what it has done so far.
 struct Session {
@@ -56,7 +53,7 @@ pub fn settle(git_dir: &Path) {
 impl Session {
     fn begin() -> Self {
         let scratch = Scratch::new();
-        let random = Random::of(number("AXIOM_CHAOS_SEED", 11));
+        let random = Random::of(AskedCases::read().seed(11));
         let beside = scratch.path().with_file_name("beside.git");
         scratch.git(&["init", "-q", "--bare", beside.to_str().unwrap()]);
         let mut session = Self { scratch, random, files: Vec::new(), fresh: 0, beside, waits: Vec::new(), asked: 0 };
@@ -148,7 +145,7 @@ impl Session {
                 _ => lines[at] = line,
             }
         }
-        self.scratch.write(path, &lines.concat());
+        self.scratch.write(path, lines.concat());
         self.changed(path);
     }
 
@@ -253,8 +250,9 @@ fn bytes_below(folder: &Path) -> u64 {
 
 #[test]
 fn a_session_of_many_calls_grows_the_repository_little_and_slows_git_in_nothing() {
-    let calls = number("AXIOM_CALLS_OF_A_SESSION", 10);
-    let pause = Duration::from_secs(number("AXIOM_SECONDS_OF_A_SESSION", 0)) / u32::try_from(calls).unwrap();
+    let asked = AskedCases::read();
+    let calls = asked.rounds(10);
+    let pause = asked.seconds(0) / u32::try_from(calls).unwrap();
     let mut session = Session::begin();
     let git = session.scratch.path().join(".git");
     let beside = bytes_below(&session.beside);

@@ -1,25 +1,14 @@
 //! Deleting, cleaning up and compacting, killed at fault points: all of it or none of it, and git finds nothing
-//! wrong. Every occurrence of every point: `AXIOM_CRASH_FULL=1 cargo test --test it checkpoint_crash`.
-
-use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
-use std::process::Command;
+//! wrong. Every occurrence of every point: `AXIOM_ROUNDS=all cargo test --test it checkpoint_crash`.
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::crash_points::{drawn, points_of};
 use crate::support::Scratch;
 
-fn copy(from: &Path, to: &Path) {
-    let _ = std::fs::remove_dir_all(to);
-    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
-}
-
 /// The checkpoints by what each place says of them: the state, capture refs, tags, notes. All must say the same.
 fn checkpoints(scratch: &Scratch) -> Vec<String> {
-    let list = scratch.json(&["checkpoint", "list"]);
-    let mut names: Vec<String> =
-        list["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+    let mut names = scratch.checkpoints();
     names.sort();
     for prefix in ["refs/axiom/captures/", "refs/tags/axiom/"] {
         let refs = scratch.git(&["for-each-ref", "--format=%(refname)", prefix]);
@@ -45,16 +34,14 @@ fn with_checkpoints() -> Scratch {
 /// Kills `args` at every point; afterwards, with the recovery done, `accept` gets what is there.
 fn survive(args: &[&str], accept: &dyn Fn(&[String])) {
     let scratch = with_checkpoints();
-    let saved = scratch.path().with_file_name("saved");
-    copy(&scratch.path(), &saved);
+    let saved = scratch.save_as("saved");
     let points = drawn(points_of(&scratch, args), args);
     assert!(points.len() > 3, "{points:?}");
     accept(&checkpoints(&scratch));
     let (mut before, mut after) = (0, 0);
     for point in &points {
-        copy(&saved, &scratch.path());
-        let killed = scratch.axiom_with(args, &[("AXIOM_TEST_FAULT", point)]);
-        assert_eq!(killed.status.signal(), Some(9), "{point} was not reached");
+        scratch.put_back(&saved);
+        scratch.killed_at(args, point);
         scratch.axiom(&["recover", "--yes"]);
         let now = checkpoints(&scratch);
         if now.iter().any(|name| name == "one") {
@@ -143,8 +130,7 @@ fn refs_that_somebody_packs_while_they_are_read_are_found() {
 #[test]
 fn a_tag_without_object_that_a_checkpoint_left_stops_no_other() {
     let scratch = Scratch::new();
-    let killed = scratch.axiom_with(&["checkpoint", "create", "c"], &[("AXIOM_TEST_FAULT", "checkpoint.objects:1")]);
-    assert!(!killed.status.success());
+    scratch.killed_at(&["checkpoint", "create", "c"], "checkpoint.objects:1");
     let tag = scratch.path().join(".git/refs/tags/axiom/c");
     std::fs::create_dir_all(tag.parent().unwrap()).unwrap();
     std::fs::write(&tag, format!("{}\n", "1".repeat(40))).unwrap();
@@ -165,9 +151,8 @@ fn what_a_killed_capture_left_goes_with_whoever_meets_it_next() {
         ours.count()
     };
     let killed = |number: u32, point: &str| {
-        scratch.write("big.bin", &format!("{number}\n").repeat(100_000));
-        let killed = scratch.axiom_with(&["checkpoint", "create"], &[("AXIOM_TEST_FAULT", point)]);
-        assert_eq!(killed.status.signal(), Some(9), "{killed:?}");
+        scratch.write("big.bin", format!("{number}\n").repeat(100_000));
+        scratch.killed_at(&["checkpoint", "create"], point);
         assert_ne!(left(), 0, "{point}");
     };
     killed(1, "git.before-object-sync:1");

@@ -7,19 +7,14 @@ use std::process::Command;
 
 use crate::common::TestEnv;
 
-fn names(env: &TestEnv) -> Vec<String> {
-    let list = env.json(&["checkpoint", "list"]);
-    list["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
-}
-
 /// Expects an error, and that it left nothing of a checkpoint.
 fn refused(env: &TestEnv, args: &[&str], code: &str, exit: i32) {
-    let before = names(env);
+    let before = env.checkpoints();
     let run = env.axiom(args);
     assert!(run.stderr.contains(&format!("error[{code}]")), "{args:?}: {}", run.stderr);
     assert!(run.stderr.contains("hint: "), "{args:?}: no hint: {}", run.stderr);
     assert_eq!(run.code, Some(exit), "{args:?}: {}", run.stderr);
-    assert_eq!(names(env), before);
+    assert_eq!(env.checkpoints(), before);
     let refs = env.git(&["for-each-ref", "--format=%(refname)", "refs/axiom/captures", "refs/tags/axiom"]);
     assert_eq!(refs.lines().filter(|name| name.starts_with("refs/axiom/captures/")).count(), before.len(), "{refs}");
 }
@@ -41,7 +36,7 @@ fn names_that_are_taken_or_are_no_names_are_refused() {
     }
     env.git(&["tag", "axiom/foreign"]);
     refused(&env, &["checkpoint", "create", "foreign"], "DUPLICATE_ID", 2);
-    assert_eq!(names(&env), ["one"]);
+    assert_eq!(env.checkpoints(), ["one"]);
 }
 
 #[test]
@@ -154,7 +149,7 @@ fn tags_and_notes_that_a_fetch_pruned_come_back_with_the_next_list() {
     env.git(&["fetch", "-q", "--prune", "--prune-tags", "origin", "+refs/notes/*:refs/notes/*"]);
     env.git(&["fetch", "-q", "--prune", "--prune-tags", "origin"]);
     assert_eq!(tags(), "", "the fetch pruned them");
-    assert_eq!(names(&env), ["one", "two"]);
+    assert_eq!(env.checkpoints(), ["one", "two"]);
     assert_eq!(tags(), before);
     assert!(env.git(&["notes", "--ref=axiom", "show", "axiom/one"]).contains("\"name\": \"one\""));
 }
@@ -376,7 +371,7 @@ fn a_list_of_the_newest_has_their_numbers_and_the_order_of_the_whole() {
     }
     let listed = |args: &[&str]| env.json(args)["checkpoints"].as_array().unwrap().clone();
     let all = listed(&["checkpoint", "list"]);
-    assert_eq!(names(&env), ["zebra", "middle", "ant"]);
+    assert_eq!(env.checkpoints(), ["zebra", "middle", "ant"]);
     for (count, first) in [("0", 3), ("1", 2), ("2", 1), ("3", 0), ("100", 0)] {
         assert_eq!(listed(&["checkpoint", "list", "-n", count]), all[first..], "{count}");
     }

@@ -12,14 +12,9 @@ fn days_later(env: &TestEnv, days: u32, args: &[&str]) -> Run {
     env.run(command, None)
 }
 
-fn names(env: &TestEnv) -> Vec<String> {
-    let all = env.json(&["checkpoint", "list"]);
-    all["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
-}
-
 /// Those that nobody has named, oldest first.
 fn unnamed(env: &TestEnv) -> Vec<String> {
-    names(env).into_iter().filter(|name| name.starts_with("before-autopilot")).collect()
+    env.checkpoints().into_iter().filter(|name| name.starts_with("before-autopilot")).collect()
 }
 
 /// A checkpoint that nobody names: autopilot begins.
@@ -51,7 +46,7 @@ fn checkpoints_before_autopilot_is_made_whenever_autopilot_begins_and_not_where_
     env.ok(&["mode", "autopilot"]);
     env.ok(&["mode", "semi-auto"]);
     env.ok(&["run", "--mode", "autopilot", "--until-idle"]);
-    assert_eq!(unnamed(&env).len(), 2, "{:?}", names(&env));
+    assert_eq!(unnamed(&env).len(), 2, "{:?}", env.checkpoints());
 }
 
 /// Without the checkpoint nothing begins.
@@ -83,11 +78,11 @@ fn checkpoints_max_age_days_takes_what_is_older_except_for_the_newest_and_the_na
     let left = unnamed(&env);
     assert_eq!(left.len(), 3, "the three newest stay, one of them ten days old: {left:?}");
     assert!(left.contains(&old[3]) && !left.contains(&old[2]), "{left:?}");
-    assert!(names(&env).contains(&"mine".to_owned()), "checkpoints.protectNamed");
+    assert!(env.checkpoints().contains(&"mine".to_owned()), "checkpoints.protectNamed");
     // What went can be brought back for a while, as whatever is deleted.
     autopilot_begins(&env, 21, "twenty-one\n");
     assert_eq!(unnamed(&env).len(), 3);
-    assert!(names(&env).contains(&"mine".to_owned()));
+    assert!(env.checkpoints().contains(&"mine".to_owned()));
     env.fsck();
 }
 
@@ -102,7 +97,7 @@ fn without_checkpoints_protect_named_a_name_keeps_nothing() {
             let days = if number == 4 { 11 } else { 0 };
             days_later(&env, days, &["checkpoint", "create", &format!("n{number}")]).success();
         }
-        assert_eq!(names(&env), left, "by age, protectNamed {protect}");
+        assert_eq!(env.checkpoints(), left, "by age, protectNamed {protect}");
     }
     // By number.
     let env = TestEnv::new();
@@ -111,9 +106,9 @@ fn without_checkpoints_protect_named_a_name_keeps_nothing() {
         env.write("README", format!("{number}\n"));
         env.ok(&["checkpoint", "create", &format!("n{number}")]);
     }
-    assert_eq!(names(&env).len(), 5);
+    assert_eq!(env.checkpoints().len(), 5);
     env.git(&["config", "axiom.checkpoints.protectNamed", "false"]);
     env.write("README", "the last\n");
     env.ok(&["checkpoint", "create", "n5"]);
-    assert_eq!(names(&env), ["n3", "n4", "n5"]);
+    assert_eq!(env.checkpoints(), ["n3", "n4", "n5"]);
 }

@@ -21,11 +21,6 @@ fn manager(scratch: &Scratch) -> Terminal {
     terminal
 }
 
-fn names(scratch: &Scratch) -> Vec<String> {
-    let list = scratch.json(&["checkpoint", "list"]);
-    list["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
-}
-
 fn with_checkpoints(wanted: &[&str]) -> Scratch {
     let scratch = Scratch::new();
     for name in wanted {
@@ -92,7 +87,7 @@ fn it_deletes_what_was_selected_and_that_can_be_undone() {
     assert!(seen.contains("Deletes a, b"), "{seen}");
     terminal.keys(&["n", "\r"]);
     terminal.wait_for(WHAT_NEXT);
-    assert_eq!(names(&scratch).len(), 5);
+    assert_eq!(scratch.checkpoints().len(), 5);
     terminal.keys(DELETE);
     terminal.wait_for("Space selects");
     terminal.keys(&[" ", DOWN, " ", "\r"]);
@@ -104,9 +99,9 @@ fn it_deletes_what_was_selected_and_that_can_be_undone() {
     assert!(seen.contains("3/50 checkpoints"), "{seen}");
     terminal.keys(&[ESCAPE]);
     assert!(terminal.end().0.success());
-    assert_eq!(names(&scratch), ["c", "d", "e"]);
+    assert_eq!(scratch.checkpoints(), ["c", "d", "e"]);
     scratch.axiom(&["undo", "--yes"]);
-    let names = names(&scratch);
+    let names = scratch.checkpoints();
     assert!(["a", "b"].iter().all(|name| names.iter().any(|one| one == name)), "{names:?}");
 }
 
@@ -131,7 +126,7 @@ fn what_is_protected_stays_and_the_rest_goes() {
     terminal.wait_for(WHAT_NEXT);
     terminal.keys(&[ESCAPE]);
     assert!(terminal.end().0.success());
-    assert_eq!(names(&scratch), ["a", "b"]);
+    assert_eq!(scratch.checkpoints(), ["a", "b"]);
 }
 
 #[test]
@@ -204,7 +199,7 @@ fn before_old_ones_go_there_is_a_checkpoint_of_what_is_there() {
     terminal.wait_for(WHAT_NEXT);
     terminal.keys(&[ESCAPE]);
     assert!(terminal.end().0.success());
-    let names = names(&scratch);
+    let names = scratch.checkpoints();
     assert!(names.len() == 4, "the three newest, and one of what is there: {names:?}");
     let list = scratch.json(&["checkpoint", "list"]);
     let saved = list["checkpoints"].as_array().unwrap().iter().find(|one| one["trigger"] == "before-cleanup").unwrap();

@@ -1,8 +1,6 @@
 //! `checkpoints.tags`: which checkpoints get a tag. Those without one have their note on the capture, and are rolled back to,
 //! verified, healed and deleted like the others.
 
-use std::os::unix::process::ExitStatusExt;
-
 use serde_json::Value;
 
 use crate::crash_points::{drawn, points_of};
@@ -86,20 +84,14 @@ fn killed_anywhere_without_a_tag_it_is_all_there_or_not_at_all() {
         scratch.write("file.txt", name);
         scratch.axiom(&["checkpoint", "create", name]);
     }
-    let copy = |from: &std::path::Path, to: &std::path::Path| {
-        let _ = std::fs::remove_dir_all(to);
-        assert!(std::process::Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
-    };
-    let saved = scratch.path().with_file_name("saved");
     for args in [&["checkpoint", "create", "next"][..], &["checkpoint", "delete", "one", "--protected", "--yes"]] {
-        copy(&scratch.path(), &saved);
+        let saved = scratch.save_as("saved");
         let points = points_of(&scratch, args);
         let ours = |point: &String| point.starts_with("checkpoint.") || point.starts_with("git.checkpoint");
         let (ours, others): (Vec<_>, Vec<_>) = points.into_iter().partition(ours);
         for point in ours.into_iter().chain(drawn(others, args).into_iter().take(2)) {
-            copy(&saved, &scratch.path());
-            let killed = scratch.axiom_with(args, &[("AXIOM_TEST_FAULT", &point)]);
-            assert_eq!(killed.status.signal(), Some(9), "{point} was not reached");
+            scratch.put_back(&saved);
+            scratch.killed_at(args, &point);
             scratch.axiom(&["recover", "--yes"]);
             let list = scratch.json(&["checkpoint", "list"]);
             let names: Vec<&str> =
@@ -109,7 +101,7 @@ fn killed_anywhere_without_a_tag_it_is_all_there_or_not_at_all() {
             assert_eq!(notes.lines().count(), names.len(), "{point}: {names:?} and {notes}");
             assert_eq!(scratch.json(&["checkpoint", "verify"])["whole"], true, "{point}");
         }
-        copy(&saved, &scratch.path());
+        scratch.put_back(&saved);
     }
 }
 

@@ -2,18 +2,9 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)] // a failing test may panic, and tests look at processes
 
-use std::time::{Duration, Instant};
-
 use crate::common::TestEnv;
+use crate::session_support::wait_until;
 use git_axiom::base::error::Code;
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
 
 /// Ends what a failing test would leave behind.
 struct Ended<'a>(&'a TestEnv);

@@ -18,11 +18,6 @@ fn lose_the_log(env: &TestEnv) {
     std::fs::remove_file(env.axiom_dir().join("state/events.jsonl")).unwrap();
 }
 
-fn names(env: &TestEnv) -> Vec<String> {
-    let all = env.json(&["checkpoint", "list"]);
-    all["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
-}
-
 #[test]
 fn a_log_that_is_gone_is_damage_where_tasks_are_left() {
     let env = TestEnv::new();
@@ -72,7 +67,7 @@ fn checkpoints_survive_every_way_of_beginning_anew() {
         let done = env.json(&["recover", "--from", source, "--yes"]);
         assert_eq!(done["checkpoints"], serde_json::json!([{"name": "c1"}, {"name": "c2"}]), "{source}");
         env.ok(&["checkpoint", "create", "c3"]);
-        assert_eq!(names(&env), ["c1", "c2", "c3"], "{source}: the newest is the last");
+        assert_eq!(env.checkpoints(), ["c1", "c2", "c3"], "{source}: the newest is the last");
         env.axiom(&["checkpoint", "create", "c1"]).fails_with(Code::DuplicateId);
         env.ok(&["rollback", "checkpoint", "c1", "--yes"]);
         assert_eq!(env.read("README"), "c1", "{source}");
@@ -100,9 +95,7 @@ fn the_ends_of_an_interrupted_rollback_take_a_yes() {
             let env = TestEnv::new();
             env.ok(&["checkpoint", "create", "c"]);
             env.write("README", "changed\n");
-            let mut killed = env.axiom_command(&env.repo(), ["rollback", "checkpoint", "c", "--yes"]);
-            killed.env("AXIOM_TEST_FAULT", "journal.begun:1");
-            env.run(killed, None);
+            env.killed_at(&["rollback", "checkpoint", "c", "--yes"], "journal.begun:1");
             env.ok(&["rollback", end, yes]);
             assert_eq!(env.read("README"), left, "{end} {yes}");
         }

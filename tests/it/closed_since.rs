@@ -74,7 +74,7 @@ fn what_a_rollback_brought_back_and_is_closed_by_now_is_no_conflict() {
             scratch.write("a.txt", "edited\n");
             bound(&scratch, &["rollback", "checkpoint", "c", "--yes"]);
             if ignored {
-                scratch.write(".git/info/exclude", &format!("/{closed}\n"));
+                scratch.write(".git/info/exclude", format!("/{closed}\n"));
             }
             set_mode(&root.join(closed), 0);
             for how in ["--dry-run", "--yes"] {
@@ -114,7 +114,7 @@ fn a_rollback_leaves_what_git_ignores_by_now_and_is_closed() {
         let root = scratch.path();
         scratch.write(file, "x\n");
         bound(&scratch, &["checkpoint", "create", "c"]);
-        scratch.write(".git/info/exclude", &format!("/{closed}\n"));
+        scratch.write(".git/info/exclude", format!("/{closed}\n"));
         scratch.write(file, "newer\n");
         scratch.write("a.txt", "edited\n");
         set_mode(&root.join(closed), 0);
@@ -171,7 +171,7 @@ fn what_was_closed_since_a_crash_keeps_nothing_else_from_being_put_back() {
     ["shut/key", "lib/l.txt", "a.txt"].iter().for_each(|path| scratch.write(path, "now\n"));
     let mut killed = scratch.bound_by_permissions();
     killed.args(["rollback", "checkpoint", "c", "--yes"]).env("AXIOM_TEST_FAULT", "journal.before-submodule:1");
-    assert!(!killed.output().unwrap().status.success() && scratch.read("a.txt") == "a\n");
+    assert!(killed.output().unwrap().status.code().is_none() && scratch.read("a.txt") == "a\n");
     let closed = [shut.clone(), scratch.path().join("lib")];
     closed.iter().for_each(|place| set_mode(place, 0));
     let said = bound(&scratch, &["rollback", "--abort"]).to_string();

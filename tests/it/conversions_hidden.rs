@@ -192,9 +192,7 @@ fn a_rollback_of_hidden_bytes_that_is_killed_is_finished_or_taken_back() {
             let scratch = with_lossy(&LOSSY[0]);
             scratch.axiom(&["checkpoint", "create", "safe"]);
             check_out(&scratch, &scratch.path(), "f.txt");
-            let killed =
-                scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[("AXIOM_TEST_FAULT", &format!("{point}:1"))]);
-            assert_eq!(std::os::unix::process::ExitStatusExt::signal(&killed.status), Some(9), "{point} was not reached");
+            scratch.killed_at(&["rollback", "checkpoint", "safe", "--yes"], &format!("{point}:1"));
             scratch.axiom(&["rollback", way]);
             assert_eq!(scratch.read("f.txt"), after, "{point} {way}");
             assert_eq!(scratch.git(&["status", "--porcelain"]), "", "{point} {way}");
@@ -273,8 +271,7 @@ fn a_half_done_rollback_ends_where_the_filters_fail_by_then() {
         scratch.axiom(&["checkpoint", "create", "safe"]);
         scratch.write("a.env", "CHANGED=mine\n");
         scratch.write("b.env", "CHANGED=mine\n");
-        let killed = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[("AXIOM_TEST_FAULT", placed)]);
-        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&killed.status), Some(9), "{placed} was not reached");
+        scratch.killed_at(&["rollback", "checkpoint", "safe", "--yes"], placed);
         scratch.git(&["config", "filter.s.smudge", "false"]);
         scratch.git(&["config", "filter.s.clean", "false"]);
         let said = scratch.axiom(&["rollback", end]);

@@ -3,10 +3,7 @@
 //!
 //! A third of the named points is hit, another third in each story; at every fourth, recovery itself is killed at one seeded point
 //! too, and done twice. Every occurrence of every point, with every point of the recovery:
-//! `AXIOM_CRASH_FULL=1 cargo test --test it crash_ops`.
-
-use std::os::unix::process::ExitStatusExt;
-use std::process::Command;
+//! `AXIOM_ROUNDS=all cargo test --test it crash_ops`.
 
 use crate::crash_points::{drawn, full, points_of};
 use crate::support::{Scratch, contents};
@@ -45,26 +42,11 @@ fn fingerprint(scratch: &Scratch) -> String {
     text
 }
 
-/// Puts the scratch folder's repository back to what was saved: the paths stay the same, so linked worktrees work.
-fn reset(scratch: &Scratch, saved: &std::path::Path) {
-    let path = scratch.path();
-    std::fs::remove_dir_all(&path).unwrap();
-    let copied = Command::new("cp").arg("-a").arg(saved).arg(&path).status().unwrap();
-    assert!(copied.success());
-}
-
-fn kill_at(scratch: &Scratch, args: &[&str], point: &str) {
-    let output = scratch.axiom_with(args, &[("AXIOM_TEST_FAULT", point)]);
-    assert_eq!(output.status.signal(), Some(9), "{point} was not reached: {}", String::from_utf8_lossy(&output.stderr));
-}
-
 /// Tells the story once, then again and again with a death in it. `check` looks at what is beside the fingerprint.
 fn survive(story: &Story, check: &dyn Fn(&Scratch, &str)) {
     let scratch = &story.scratch;
     let args: Vec<&str> = story.args.iter().map(String::as_str).collect();
-    let saved = scratch.path().with_file_name("saved");
-    let copied = Command::new("cp").arg("-a").arg(scratch.path()).arg(&saved).status().unwrap();
-    assert!(copied.success());
+    let saved = scratch.save_as("saved");
     let before = fingerprint(scratch);
     let points = drawn(points_of(scratch, &args), &args);
     assert!(points.len() > 5, "{points:?}");
@@ -74,22 +56,20 @@ fn survive(story: &Story, check: &dyn Fn(&Scratch, &str)) {
         let mut inner = vec![None];
         let mut tried = 0;
         while tried < inner.len() {
-            reset(scratch, &saved);
-            kill_at(scratch, &args, point);
+            scratch.put_back(&saved);
+            scratch.killed_at(&args, point);
             let thorough = full() || number % 4 == 0;
             if tried == 0 && thorough {
-                let keep = scratch.path().with_file_name("dead");
-                let _ = std::fs::remove_dir_all(&keep);
-                assert!(Command::new("cp").arg("-a").arg(scratch.path()).arg(&keep).status().unwrap().success());
+                let keep = scratch.save_as("dead");
                 let mut inside = points_of(scratch, &["recover", "--yes"]);
                 if !full() && !inside.is_empty() {
                     inside = vec![inside.swap_remove((number * 7 + 3) % inside.len())];
                 }
                 inner.extend(inside.into_iter().map(Some));
-                reset(scratch, &keep);
+                scratch.put_back(&keep);
             }
             if let Some(inside) = &inner[tried] {
-                kill_at(scratch, &["recover", "--yes"], inside);
+                scratch.killed_at(&["recover", "--yes"], inside);
             }
             let what = format!("{:?} killed at {point}, recovery at {:?}", story.args, inner[tried]);
             scratch.axiom(&["recover", "--yes"]);
@@ -123,9 +103,7 @@ fn args(words: &[&str]) -> Vec<String> {
 
 /// Every checkpoint that the state knows is there with its three refs, and the other way round.
 fn checkpoints_are_whole(scratch: &Scratch, what: &str) {
-    let list = scratch.json(&["checkpoint", "list"]);
-    let mut names: Vec<String> =
-        list["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+    let mut names = scratch.checkpoints();
     names.sort();
     let refs = scratch.git(&["for-each-ref", "--format=%(refname)", "refs/axiom/captures", "refs/tags/axiom"]);
     let below = |prefix: &str| refs.lines().filter_map(|name| name.strip_prefix(prefix)).map(str::to_owned).collect::<Vec<_>>();
@@ -259,8 +237,7 @@ fn an_undo_that_knows_a_lost_workspace_again_is_done_or_not() {
 
 fn ended_either_way(scratch: &Scratch, rollback: &[&str]) {
     let before = fingerprint(scratch);
-    let saved = scratch.path().with_file_name("saved");
-    assert!(Command::new("cp").arg("-a").arg(scratch.path()).arg(&saved).status().unwrap().success());
+    let saved = scratch.save_as("saved");
     let points = points_of(scratch, rollback);
     let after = fingerprint(scratch);
     let begun = points.iter().position(|point| point == "journal.begun:1").unwrap();
@@ -270,8 +247,8 @@ fn ended_either_way(scratch: &Scratch, rollback: &[&str]) {
         // One of the ways at each point, by turns, or both.
         let ways = [("--abort", &before), ("--continue", &after)].into_iter().enumerate();
         for (_, (way, wanted)) in ways.filter(|(turn, _)| full() || number % 2 == *turn) {
-            reset(scratch, &saved);
-            kill_at(scratch, rollback, point);
+            scratch.put_back(&saved);
+            scratch.killed_at(rollback, point);
             if scratch.store().state().record.open.is_none() {
                 continue;
             }

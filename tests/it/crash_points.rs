@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::common::cases::AskedCases;
 use crate::support::Scratch;
 
-/// Whether each occurrence of each point is tried: `AXIOM_CRASH_FULL=1`.
+/// Whether each occurrence of each point is tried: `AXIOM_ROUNDS=all`.
 pub fn full() -> bool {
-    std::env::var_os("AXIOM_CRASH_FULL").is_some()
+    AskedCases::read().are_all()
 }
 
 /// The fault points that a command reaches, each with its number: the first of each name, or all.
@@ -27,9 +28,9 @@ pub fn points_of(scratch: &Scratch, args: &[&str]) -> Vec<String> {
 }
 
 /// Those that are tried: the first, the last and a third of the others, another third for each command, since most commands have most
-/// points in common. `AXIOM_CRASH_SEED` chooses other thirds.
+/// points in common. `AXIOM_SEED` chooses other thirds.
 pub fn drawn(points: Vec<String>, args: &[&str]) -> Vec<String> {
-    let seed: usize = std::env::var("AXIOM_CRASH_SEED").map_or(0, |seed| seed.parse().unwrap());
+    let seed = AskedCases::read().seed(0) as usize;
     let story = seed + args.concat().bytes().map(usize::from).sum::<usize>();
     let last = points.len().saturating_sub(1);
     let is_tried = |number: usize| full() || number == 0 || number == last || number % 3 == story % 3;

@@ -1,7 +1,6 @@
 //! `git axiom deinit`: everything of ours goes, nothing is lost, and what it prints brings all of it back.
 
 use std::collections::BTreeMap;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,11 +9,6 @@ use serde_json::Value;
 use crate::common::TestEnv;
 use crate::crash_points::{drawn, points_of};
 use crate::support::Scratch;
-
-fn copy(from: &Path, to: &Path) {
-    let _ = std::fs::remove_dir_all(to);
-    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
-}
 
 /// A repository with checkpoints, a merged task, one that is not, changes that are not committed, ignored files, a foreign note, an
 /// attached program.
@@ -122,18 +116,16 @@ fn everything_of_ours_goes_and_what_is_printed_brings_it_back() {
 #[test]
 fn killed_anywhere_it_is_before_or_the_same_call_completes_it() {
     let scratch = in_use();
-    let saved = scratch.path().with_file_name("saved");
-    copy(&scratch.path(), &saved);
+    let saved = scratch.save_as("saved");
     let args = ["deinit", "--yes"];
     let points = points_of(&scratch, &args);
     let ours = |point: &String| point.starts_with("deinit.") || point.starts_with("git.bundle") || point.starts_with("git.aside");
     let (ours, others): (Vec<_>, Vec<_>) = points.into_iter().partition(ours);
     assert!(ours.len() > 12, "{ours:?}");
     for point in ours.into_iter().chain(drawn(others, &args).into_iter().take(5)) {
-        copy(&saved, &scratch.path());
+        scratch.put_back(&saved);
         beside(&scratch).iter().for_each(|folder| std::fs::remove_dir_all(folder).unwrap());
-        let killed = scratch.axiom_with(&args, &[("AXIOM_TEST_FAULT", &point)]);
-        assert_eq!(killed.status.signal(), Some(9), "{point} was not reached");
+        scratch.killed_at(&args, &point);
         let status = scratch.axiom_with(&["status"], &[]);
         if !status.status.success() {
             let words = String::from_utf8_lossy(&status.stderr).into_owned();
@@ -310,8 +302,7 @@ fn the_folder_is_beside_the_outermost_worktree_however_that_is_known() {
         std::fs::create_dir_all(inner.parent().unwrap()).unwrap();
         match way {
             "submodule" => {
-                let from = scratch.path().with_file_name("from");
-                copy(&scratch.path(), &from);
+                let from = scratch.save_as("from");
                 let from = from.to_str().unwrap().to_owned();
                 git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &from, "deep/inner"]);
             }

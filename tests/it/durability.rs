@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::common::TestEnv;
+use crate::common::cases::AskedCases;
 
 /// The commands whose success is a promise, each on a repository that the earlier ones have prepared.
 const PROMISES: &[&[&str]] = &[
@@ -223,11 +224,11 @@ fn prove_own_refs(env: &TestEnv, after: &[&str]) {
     assert!(output.status.success(), "after {after:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// `git gc --prune=now` without a pause, for `AXIOM_GC_SECONDS` seconds: when a command has returned, no ref of ours names
+/// `git gc --prune=now` without a pause, for `AXIOM_SECONDS` seconds: when a command has returned, no ref of ours names
 /// what is gone, and a `git gc` by itself succeeds.
 #[test]
 fn beside_a_loop_of_git_gc_no_ref_of_ours_names_what_is_gone() {
-    let seconds = std::env::var("AXIOM_GC_SECONDS").map_or(10, |seconds| seconds.parse().unwrap());
+    let time = AskedCases::read().seconds(10);
     let env = prepared();
     let gc = || {
         let mut gc = env.program("git", &env.repo());
@@ -244,7 +245,7 @@ fn beside_a_loop_of_git_gc_no_ref_of_ours_names_what_is_gone() {
                 collected.fetch_add(usize::from(endless.output().unwrap().status.success()), Ordering::Relaxed);
             }
         });
-        let end = Instant::now() + Duration::from_secs(seconds);
+        let end = Instant::now() + time;
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let mut round = 0;
             while Instant::now() < end {

@@ -142,7 +142,7 @@ fn a_file_that_is_not_in_its_encoding_is_held_as_it_is_and_costs_nothing_else() 
         scratch.git(&["add", "-A"]);
         scratch.git(&["commit", "-q", "-m", "more"]);
         scratch.axiom(&["checkpoint", "create", "before"]);
-        scratch.write(".gitattributes", &format!("*.rc {attribute}\n*.good working-tree-encoding=UTF-16LE\n"));
+        scratch.write(".gitattributes", format!("*.rc {attribute}\n*.good working-tree-encoding=UTF-16LE\n"));
         for path in ["app.rc", "old.rc"] {
             std::fs::write(scratch.path().join(path), bytes).unwrap();
         }

@@ -15,7 +15,7 @@ fn with_lfs(count: usize) -> Option<Scratch> {
     }
     scratch.git(&["lfs", "track", "*.bin"]);
     for number in 0..count {
-        scratch.write(&format!("m{number}.bin"), &content(number));
+        scratch.write(&format!("m{number}.bin"), content(number));
     }
     scratch.git(&["add", "-A"]);
     scratch.git(&["commit", "-q", "-m", "large files"]);
@@ -140,7 +140,7 @@ fn a_file_that_was_never_fetched_stays_a_pointer() {
 fn a_file_that_is_only_stored_otherwise_is_not_named_as_changed() {
     let Some(scratch) = with_lfs(0) else { return };
     scratch.git(&["branch", "plain", "HEAD^"]);
-    scratch.write("new.bin", &content(1));
+    scratch.write("new.bin", content(1));
     scratch.axiom(&["checkpoint", "create", "pointer"]);
     scratch.git(&["checkout", "-q", "plain"]);
     scratch.axiom(&["checkpoint", "create", "bytes"]);
@@ -154,7 +154,7 @@ fn a_file_that_is_only_stored_otherwise_is_not_named_as_changed() {
     assert_eq!(scratch.read("new.bin"), content(1));
     assert_eq!(named(&["undo"]), [".gitattributes"]);
     assert_eq!(named(&["rollback", "checkpoint", "bytes"]), [".gitattributes"]);
-    scratch.write("new.bin", &content(2));
+    scratch.write("new.bin", content(2));
     assert_eq!(named(&["rollback", "checkpoint", "pointer"]), ["new.bin"]);
     assert_eq!(named(&["rollback", "checkpoint", "bytes"]), [".gitattributes", "new.bin"]);
 }

@@ -1,7 +1,7 @@
 //! Merges and reverts in memory are those of `git merge` and `git revert`: random histories, attributes, drivers and settings, each
 //! tried by git in a clean clone and by ours where the worktree has an uncommitted `.gitattributes`.
 //!
-//! `AXIOM_MERGES=2000 cargo test --test it merge_random` tries more; a failure prints its seed: `AXIOM_MERGES_SEED=n` tries that alone.
+//! `AXIOM_ROUNDS=2000 cargo test --test it merge_random` tries more; a failure prints its seed.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use git_axiom::git::{MergeResult, Repository};
 use git_axiom::model::base::names::Oid;
 
 use crate::common::TestEnv;
+use crate::common::cases::{AskedCases, case_of};
 use crate::common::random::Random;
 
 /// How many histories are tried when nothing else is asked.
@@ -233,20 +234,17 @@ fn try_one(seed: u64) -> Vec<Came> {
     let reverted = repo.merges().merge_with_base(&Oid::new(commits).unwrap(), (&main, &main), &parent);
     let by_us = [Came::of_ours(repo.merges().merge_in_memory(&main, &side)), Came::of_ours(reverted)];
     for (ours, git) in by_us.iter().zip(by_git).filter_map(|(ours, git)| Some((ours, git?))) {
-        assert_eq!(*ours, git, "AXIOM_MERGES_SEED={seed}");
+        assert_eq!(*ours, git, "{}", case_of(seed));
     }
     by_us.into()
 }
 
 #[test]
 fn merges_and_reverts_come_to_what_git_makes_of_them() {
-    let seeds: Vec<u64> = match std::env::var("AXIOM_MERGES_SEED") {
-        Ok(seed) => vec![seed.parse().unwrap()],
-        Err(_) => (0..std::env::var("AXIOM_MERGES").map_or(HISTORIES, |count| count.parse().unwrap())).collect(),
-    };
-    let came: Vec<Came> = seeds.iter().flat_map(|seed| try_one(*seed)).collect();
+    let seeds = AskedCases::read().seeds(0, HISTORIES);
+    let came: Vec<Came> = seeds.clone().flat_map(try_one).collect();
     let count = |of: fn(&Came) -> bool| came.iter().filter(|one| of(one)).count();
     let (clean, conflicts) = (count(|one| matches!(one, Came::Clean(_))), count(|one| matches!(one, Came::Conflict(_))));
     println!("{clean} clean, {conflicts} in conflict, of {}", came.len());
-    assert!(seeds.len() == 1 || clean > 0 && conflicts > 0);
+    assert!(seeds.end - seeds.start < HISTORIES || clean > 0 && conflicts > 0);
 }

@@ -1,12 +1,9 @@
 //! Somebody works in the repository while an operation is under way: nothing of theirs is touched, and nothing stays stuck.
 
-use std::os::unix::process::ExitStatusExt;
-
 use crate::support::Scratch;
 
 fn killed_at(scratch: &Scratch, args: &[&str], point: &str) {
-    let output = scratch.axiom_with(args, &[("AXIOM_TEST_FAULT", &format!("{point}:1"))]);
-    assert_eq!(output.status.signal(), Some(9), "{point}: {}", String::from_utf8_lossy(&output.stderr));
+    scratch.killed_at(args, &format!("{point}:1"));
 }
 
 fn nothing_open(scratch: &Scratch) {

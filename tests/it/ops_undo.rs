@@ -292,7 +292,7 @@ fn an_open_operation_is_told_of_before_there_is_nothing_to_undo() {
     let scratch = Scratch::new();
     scratch.axiom(&["checkpoint", "create", "base"]);
     scratch.write("a.txt", "changed\n");
-    scratch.axiom_with(&["rollback", "checkpoint", "base", "--yes"], &[("AXIOM_TEST_FAULT", "journal.begun:1")]);
+    scratch.killed_at(&["rollback", "checkpoint", "base", "--yes"], "journal.begun:1");
     assert!(scratch.store().state().record.open.is_some(), "it was not killed in the middle");
     for args in [&["undo", "--yes"][..], &["undo", "--dry-run"], &["redo", "--yes"]] {
         scratch.refused(args, "OPERATION_OPEN", 6);
@@ -311,8 +311,7 @@ fn an_undo_of_a_deletion_that_was_killed_before_the_tags_is_completed_by_the_nex
         scratch.axiom(&["checkpoint", "create", "one"]);
         scratch.axiom(&["checkpoint", "create", "two"]);
         scratch.axiom(&["checkpoint", "delete", "one", "two", "--protected", "--yes"]);
-        let killed = scratch.axiom_with(&["undo", "--yes"], &[("AXIOM_TEST_FAULT", point)]);
-        assert!(!killed.status.success(), "{point}");
+        scratch.killed_at(&["undo", "--yes"], point);
         let found = scratch.axiom_with(&["checkpoint", "verify"], &[]);
         assert_eq!(found.status.code(), Some(1), "{point}: it was killed too late");
         scratch.axiom(&["checkpoint", "list"]);
@@ -396,7 +395,7 @@ fn an_import_of_done_tasks_is_undone_as_long_as_nobody_worked_on_them() {
     let scratch = Scratch::new();
     let lines = ["done", "failed", "pending", "archived"]
         .map(|status| format!("{{\"id\":\"{status}-one\",\"title\":\"x\",\"status\":\"{status}\"}}"));
-    scratch.write(".git/tasks", &lines.join("\n"));
+    scratch.write(".git/tasks", lines.join("\n"));
     scratch.axiom(&["task", "import", ".git/tasks"]);
     let statuses = || ["done-one", "failed-one", "pending-one", "archived-one"].map(|id| scratch.task(id).status.as_str());
     assert_eq!(statuses(), ["done", "failed", "pending", "archived"]);

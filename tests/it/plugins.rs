@@ -89,7 +89,7 @@ fn a_call_that_died_does_not_stand_for_the_other_one() {
     let mut command = env.axiom_command(&repo, ["hook", "claude", "--plugin"]);
     command.env("AXIOM_TEST_FAULT", "checkpoint.intended:1").stdin(Stdio::piped());
     let payload = json!({"session_id": "s", "cwd": repo, "hook_event_name": PROMPT, "prompt": "x"});
-    env.run(command, Some(payload.to_string().as_bytes()));
+    assert_eq!(env.run(command, Some(payload.to_string().as_bytes())).code, None);
     hook(&env, &repo, &[], PROMPT, json!({"prompt": "x"}));
     assert_eq!(prompts(&env), 1);
     assert_eq!(env.json(&["sessions"])["sessions"][0]["prompts"], 1);
@@ -98,7 +98,7 @@ fn a_call_that_died_does_not_stand_for_the_other_one() {
     let mut command = env.axiom_command(&repo, ["hook", "claude"]);
     command.env("AXIOM_TEST_FAULT", "checkpoint.intended:1").stdin(Stdio::piped());
     let payload = json!({"session_id": "s", "cwd": repo, "hook_event_name": PROMPT, "prompt": "x"});
-    env.run(command, Some(payload.to_string().as_bytes()));
+    assert_eq!(env.run(command, Some(payload.to_string().as_bytes())).code, None);
     hook(&env, &repo, &["--plugin"], PROMPT, json!({"prompt": "x"}));
     assert_eq!(prompts(&env), 2);
 }

@@ -1,7 +1,5 @@
 //! `git axiom purge`: after it no object and no file of ours holds the bytes, proved by reading every one of them.
 
-use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::Command;
 
 use crate::crash_points::points_of;
@@ -9,11 +7,6 @@ use crate::skipped::skipped;
 use crate::support::Scratch;
 
 const SECRET: &str = "sk-secret-0123456789";
-
-fn copy(from: &Path, to: &Path) {
-    let _ = std::fs::remove_dir_all(to);
-    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
-}
 
 fn has_it(bytes: &[u8]) -> bool {
     bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes())
@@ -49,12 +42,12 @@ fn with_secret_in(scratch: &Scratch) {
     scratch.axiom(&["task", "add", "short", "--body", &format!("use {SECRET}")]);
     scratch.axiom(&["task", "add", "long", "--body", &format!("{}\n{SECRET}\n", "text ".repeat(400))]);
     scratch.open_task("open");
-    scratch.write(".env", &format!("API_KEY={SECRET}\nDEBUG=1\nENV=production\nEVENT=checkpointCreated\n"));
+    scratch.write(".env", format!("API_KEY={SECRET}\nDEBUG=1\nENV=production\nEVENT=checkpointCreated\n"));
     std::fs::write(scratch.workspace("open").join(".env"), format!("API_KEY={SECRET}\n")).unwrap();
     scratch.axiom(&["checkpoint", "create", "one"]);
     scratch.git(&["gc", "-q"]);
     scratch.write("a.txt", "two\n");
-    scratch.write(".env", &format!("API_KEY={SECRET}\nDEBUG=2\n"));
+    scratch.write(".env", format!("API_KEY={SECRET}\nDEBUG=2\n"));
     scratch.axiom(&["checkpoint", "create", "two"]);
     scratch.git(&["config", "axiom.checkpoints.tags", "none"]);
     scratch.write("a.txt", "three\n");
@@ -72,7 +65,7 @@ fn with_secret_in(scratch: &Scratch) {
         .unwrap();
     // What a crash left of compressing one.
     std::fs::write(logs.join(".tmp-0123456789abcdef"), &line).unwrap();
-    scratch.write(".worktrees/trash/x/.env", &format!("API_KEY={SECRET}\n"));
+    scratch.write(".worktrees/trash/x/.env", format!("API_KEY={SECRET}\n"));
     // It has a word of the secret's file, and nothing of the secret.
     scratch.write(".worktrees/trash/x/other", "stays in production\n");
 }
@@ -81,9 +74,7 @@ fn is_whole(scratch: &Scratch, when: &str) {
     is_gone(scratch, when);
     let verified = scratch.json(&["checkpoint", "verify"]);
     assert_eq!(verified["whole"], true, "{when}: {verified}");
-    let list = scratch.json(&["checkpoint", "list"]);
-    let names: Vec<&str> = list["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["one", "two", "three"], "{when}");
+    assert_eq!(scratch.checkpoints(), ["one", "two", "three"], "{when}");
     assert_eq!(scratch.read(".worktrees/trash/x/other"), "stays in production\n");
     scratch.fsck();
 }
@@ -115,7 +106,7 @@ fn no_object_and_no_file_of_ours_has_it_any_more() {
     assert_eq!((scratch.read(".env"), scratch.read("a.txt")), ("mine\n".into(), "a\n".into()));
     assert_eq!(scratch.json(&["purge", "nothing.txt", "--yes"])["found"], false);
     // What was remembered of the file's content is forgotten: the next capture has all that it names.
-    scratch.write(".env", &format!("API_KEY={SECRET}\n"));
+    scratch.write(".env", format!("API_KEY={SECRET}\n"));
     scratch.axiom(&["checkpoint", "create", "with-it"]);
     scratch.axiom(&["purge", ".env", "--yes"]);
     scratch.axiom(&["checkpoint", "create", "again"]);
@@ -127,7 +118,7 @@ fn no_object_and_no_file_of_ours_has_it_any_more() {
 #[test]
 fn what_a_branch_has_stays_and_is_named() {
     let scratch = Scratch::new();
-    scratch.write(".env", &format!("API_KEY={SECRET}\n"));
+    scratch.write(".env", format!("API_KEY={SECRET}\n"));
     scratch.axiom(&["checkpoint", "create", "one"]);
     let id = scratch.git(&["hash-object", ".env"]);
     scratch.git(&["switch", "-q", "-c", "leaked"]);
@@ -149,17 +140,15 @@ fn what_a_branch_has_stays_and_is_named() {
 #[test]
 fn killed_anywhere_the_same_call_completes_it() {
     let scratch = with_secret();
-    let saved = scratch.path().with_file_name("saved");
-    copy(&scratch.path(), &saved);
+    let saved = scratch.save_as("saved");
     let args = ["purge", ".env", "--yes"];
     let points = points_of(&scratch, &args);
     let ours = |point: &String| ["purge.", "git.pack", "git.after-refs", "files."].iter().any(|name| point.starts_with(name));
     let ours: Vec<String> = points.into_iter().filter(ours).collect();
     assert!(ours.len() > 7, "{ours:?}");
     for point in ours {
-        copy(&saved, &scratch.path());
-        let killed = scratch.axiom_with(&args, &[("AXIOM_TEST_FAULT", &point)]);
-        assert_eq!(killed.status.signal(), Some(9), "{point} was not reached");
+        scratch.put_back(&saved);
+        scratch.killed_at(&args, &point);
         scratch.axiom(&["status"]);
         if scratch.has(".git/axiom-purge.json") {
             scratch.refused(&["checkpoint", "create", "no"], "OPERATION_OPEN", 6);
@@ -235,7 +224,7 @@ fn with_ids_of_sha256_and_with_refs_in_a_reftable_it_is_gone_too() {
 fn in_a_partial_clone_nothing_is_fetched_and_what_was_promised_stays_so() {
     let scratch = Scratch::new();
     for number in 0..4 {
-        scratch.write("a.txt", &format!("version {number}\n"));
+        scratch.write("a.txt", format!("version {number}\n"));
         scratch.git(&["commit", "-qam", "next"]);
     }
     scratch.git(&["config", "uploadpack.allowFilter", "true"]);
@@ -269,7 +258,7 @@ fn in_a_partial_clone_nothing_is_fetched_and_what_was_promised_stays_so() {
 
 /// Holds `SECRET` in conflict stages of an index, and nowhere else.
 fn in_stages(scratch: &Scratch) -> String {
-    scratch.write("conflict.txt", &format!("ours\n{SECRET}\n"));
+    scratch.write("conflict.txt", format!("ours\n{SECRET}\n"));
     let id = scratch.git(&["hash-object", "-w", "conflict.txt"]);
     let stages: String = (1..=3).map(|stage| format!("100644 {id} {stage}\tconflict.txt\n")).collect();
     std::fs::write(scratch.path().join("stages"), stages).unwrap();
@@ -302,14 +291,14 @@ fn conflict_stages_hold_it_as_long_as_they_are_there_and_captures_lose_theirs() 
 #[test]
 fn orig_head_fetch_head_and_reflogs_hold_it_and_are_named() {
     let scratch = Scratch::new();
-    scratch.write("leak.txt", &format!("{SECRET}\n"));
+    scratch.write("leak.txt", format!("{SECRET}\n"));
     scratch.axiom(&["checkpoint", "create", "one"]);
     let id = scratch.git(&["hash-object", "leak.txt"]);
     scratch.git(&["add", "leak.txt"]);
     scratch.git(&["commit", "-qm", "leak"]);
     let leak = scratch.git(&["rev-parse", "HEAD"]);
     scratch.git(&["reset", "-q", "--hard", "HEAD~1"]);
-    scratch.write(".git/FETCH_HEAD", &format!("{leak}\t\tbranch 'x' of elsewhere\n"));
+    scratch.write(".git/FETCH_HEAD", format!("{leak}\t\tbranch 'x' of elsewhere\n"));
     let held = || scratch.json(&["purge", &id, "--yes"])["heldBy"].to_string();
     for (holder, gives_up) in [
         ("a reflog", &["reflog", "expire", "--expire=now", "--all"][..]),
@@ -337,7 +326,7 @@ fn reflogs_of_our_refs_are_ours_and_keep_nothing() {
         scratch.axiom(&["checkpoint", "create", "clean"]);
         with_secret_in(&scratch);
         // A live capture that had it and was replaced: only its reflog knows.
-        scratch.write(".env", &format!("API_KEY={SECRET}\nDEBUG=3\n"));
+        scratch.write(".env", format!("API_KEY={SECRET}\nDEBUG=3\n"));
         scratch.axiom(&["checkpoint", "create", "replaced"]);
         scratch.git(&["update-ref", "refs/axiom/live/other", "refs/axiom/captures/replaced"]);
         scratch.git(&["update-ref", "refs/axiom/live/other", "refs/axiom/captures/clean"]);
@@ -357,7 +346,7 @@ fn a_checkpoint_that_alone_holds_a_commit_with_it_goes_as_a_whole() {
     let scratch = Scratch::new();
     scratch.axiom(&["checkpoint", "create", "before"]);
     scratch.git(&["switch", "-qc", "leaked"]);
-    scratch.write("leak.txt", &format!("{SECRET}\n"));
+    scratch.write("leak.txt", format!("{SECRET}\n"));
     scratch.git(&["add", "leak.txt"]);
     scratch.git(&["commit", "-qm", "leak"]);
     scratch.axiom(&["checkpoint", "create", "on-it"]);
@@ -370,9 +359,7 @@ fn a_checkpoint_that_alone_holds_a_commit_with_it_goes_as_a_whole() {
     let answer = scratch.json(&["purge", "leak.txt", "--yes"]);
     assert_eq!((&answer["gone"], &would["gone"]), (&serde_json::json!(["beside-it", "on-it"]), &answer["gone"]));
     is_gone(&scratch, "after it");
-    let listed = scratch.json(&["checkpoint", "list"]);
-    let names: Vec<&str> = listed["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["before", "after"]);
+    assert_eq!(scratch.checkpoints(), ["before", "after"]);
     assert_eq!(scratch.json(&["checkpoint", "verify"])["whole"], true);
     assert_eq!(scratch.git(&["for-each-ref", "refs/tags/axiom", "--format=%(refname:short)"]), "axiom/after\naxiom/before");
     scratch.fsck();

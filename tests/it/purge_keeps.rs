@@ -35,7 +35,7 @@ fn what_other_paths_hold_stays_whatever_the_folder_holds() {
         scratch.write(&format!("secrets/{name}"), text);
         scratch.write(&format!("logs/{name}"), text);
     }
-    scratch.write("secrets/key", &format!("{SECRET}\n"));
+    scratch.write("secrets/key", format!("{SECRET}\n"));
     scratch.write("a.txt", "precious\n");
     scratch.axiom(&["checkpoint", "create", "one"]);
     scratch.write("a.txt", "later\n");
@@ -68,7 +68,7 @@ fn a_path_means_itself_whatever_its_name_is() {
     let odd = scratch.path().join(OsStr::from_bytes(b"k\xe9y"));
     let all = ["[a-z]*", "b", "checkpoint.json", "tips", "--now", "with space"];
     for name in all {
-        scratch.write(name, &format!("{name} {SECRET}\n"));
+        scratch.write(name, format!("{name} {SECRET}\n"));
     }
     std::fs::write(&odd, format!("odd {SECRET}\n")).unwrap();
     scratch.axiom(&["checkpoint", "create", "one"]);
@@ -98,7 +98,7 @@ fn a_task_whose_words_are_masked_waits_and_the_mask_means_nothing_to_a_shell() {
     scratch.write("out/keep.txt", "keep\n");
     scratch.git(&["add", "out"]);
     scratch.git(&["commit", "-qm", "out"]);
-    scratch.write(".env", &format!("API_KEY={SECRET}\nCACHE_DIR=old-artifacts\n"));
+    scratch.write(".env", format!("API_KEY={SECRET}\nCACHE_DIR=old-artifacts\n"));
     scratch.axiom(&["init"]);
     scratch.axiom(&["task", "add", "clean", "--id", "clean", "--body", "rm -rf out/old-artifacts"]);
     scratch.axiom(&[
@@ -139,7 +139,7 @@ fn files_of_the_users_are_named_and_stay_as_they_are() {
     let scratch = Scratch::new();
     let settings = format!("{{\"env\":{{\"API_KEY\":\"{SECRET}\"}}}}\n");
     scratch.write(".claude/settings.local.json", &settings);
-    scratch.write(".env", &format!("KEY={SECRET}\n"));
+    scratch.write(".env", format!("KEY={SECRET}\n"));
     scratch.axiom(&["init"]);
     scratch.axiom(&["checkpoint", "create", "one"]);
     scratch.axiom(&["attach", "claude"]);
@@ -165,9 +165,9 @@ fn files_of_the_users_are_named_and_stay_as_they_are() {
 #[test]
 fn whatever_has_the_value_still_is_named() {
     let scratch = Scratch::new();
-    scratch.write(".env", &format!("KEY={SECRET}\n"));
-    scratch.write("config.js", &format!("const key = \"{SECRET}\";\n"));
-    scratch.write("copy", &format!("KEY={SECRET}\n"));
+    scratch.write(".env", format!("KEY={SECRET}\n"));
+    scratch.write("config.js", format!("const key = \"{SECRET}\";\n"));
+    scratch.write("copy", format!("KEY={SECRET}\n"));
     scratch.axiom(&["checkpoint", "create", "one"]);
     for name in ["config.js", "copy"] {
         scratch.remove(name);
@@ -237,7 +237,7 @@ fn a_clone_that_borrows_keeps_its_objects_unless_somebody_decides() {
 fn of_two_at_once_one_does_it_and_the_other_says_so() {
     let scratch = Scratch::new();
     for number in 0..3 {
-        scratch.write(".env", &format!("KEY={SECRET}-{number}\n"));
+        scratch.write(".env", format!("KEY={SECRET}-{number}\n"));
         scratch.axiom(&["checkpoint", "create", &format!("c{number}")]);
     }
     let begin = || {
@@ -260,7 +260,7 @@ fn of_two_at_once_one_does_it_and_the_other_says_so() {
 #[test]
 fn what_is_staged_alone_is_taken_out_of_captures_too() {
     let scratch = Scratch::new();
-    scratch.write(".env", &format!("KEY={SECRET}\n"));
+    scratch.write(".env", format!("KEY={SECRET}\n"));
     scratch.git(&["add", ".env"]);
     scratch.remove(".env");
     scratch.write(".env/inner", "a folder now\n");
@@ -277,10 +277,10 @@ fn what_is_staged_alone_is_taken_out_of_captures_too() {
 #[test]
 fn a_second_purge_takes_out_what_something_held_at_the_first() {
     let scratch = Scratch::new();
-    scratch.write(".env", &format!("KEY={SECRET}\n"));
+    scratch.write(".env", format!("KEY={SECRET}\n"));
     scratch.git(&["add", ".env"]);
     scratch.axiom(&["checkpoint", "create", "one"]);
-    scratch.write(".env", &format!("KEY={SECRET}\nDEBUG=1\n"));
+    scratch.write(".env", format!("KEY={SECRET}\nDEBUG=1\n"));
     scratch.axiom(&["checkpoint", "create", "two"]);
     let first = scratch.json(&["purge", ".env", "--yes"]);
     assert!(first["heldBy"].to_string().contains("an index holds"), "{first}");
@@ -306,7 +306,7 @@ fn a_content_of_git_lfs_goes_from_ours_and_the_users_store_is_named() {
     scratch.write(".gitattributes", "*.key filter=lfs diff=lfs merge=lfs -text\n");
     scratch.git(&["add", ".gitattributes"]);
     scratch.git(&["commit", "-qm", "attributes"]);
-    scratch.write("a.key", &format!("{SECRET}\n"));
+    scratch.write("a.key", format!("{SECRET}\n"));
     scratch.write("other.key", "another content\n");
     scratch.git(&["add", "a.key", "other.key"]);
     scratch.axiom(&["checkpoint", "create", "one"]);
@@ -342,7 +342,7 @@ fn with_a_submodule(scratch: &Scratch) {
 fn a_path_in_a_submodule_is_taken_out_of_its_captures_there() {
     let scratch = Scratch::new();
     with_a_submodule(&scratch);
-    scratch.write("libs/x/.env", &format!("KEY={SECRET}\n"));
+    scratch.write("libs/x/.env", format!("KEY={SECRET}\n"));
     scratch.write("libs/x/mine.txt", "mine\n");
     scratch.axiom(&["checkpoint", "create", "one"]);
     scratch.write("libs/x/mine.txt", "later\n");
@@ -370,7 +370,7 @@ fn a_submodule_that_is_named_is_taken_out_with_all_that_is_in_it_and_goes_back_a
         with_a_submodule(&scratch);
         // It is at a commit that the repository around it does not have.
         scratch.git(&["-C", "libs/x", "commit", "-q", "--allow-empty", "-m", "within"]);
-        scratch.write("libs/x/.env", &format!("KEY={SECRET}\n"));
+        scratch.write("libs/x/.env", format!("KEY={SECRET}\n"));
         scratch.axiom(&["checkpoint", "create", "one"]);
         scratch.remove("libs/x/.env");
         scratch.json(&["purge", named, "--yes"]);

@@ -171,8 +171,7 @@ fn a_crash_anywhere_is_followed_by_the_same_command() {
     for point in before {
         let scratch = in_conflict();
         let head = scratch.head();
-        let killed = scratch.axiom_with(&RESOLVE, &[("AXIOM_TEST_FAULT", &format!("{point}:1"))]);
-        assert!(!killed.status.success(), "{point} was not reached");
+        scratch.killed_at(&RESOLVE, &format!("{point}:1"));
         assert_eq!(scratch.head(), head);
         left_open(&scratch, &RESOLVE);
         assert!(place(&scratch).join("a.txt").exists(), "{point}");
@@ -191,14 +190,13 @@ fn a_crash_anywhere_is_followed_by_the_same_command() {
     ] {
         let scratch = in_conflict();
         if point == "resolve.noted" {
-            assert!(!scratch.axiom_with(&RESOLVE, &[("AXIOM_TEST_FAULT", "resolve.noted:1")]).status.success());
+            scratch.killed_at(&RESOLVE, "resolve.noted:1");
         } else {
             left_open(&scratch, &RESOLVE);
         }
         settle(&scratch);
         if point != "resolve.noted" {
-            let killed = scratch.axiom_with(&RESOLVE, &[("AXIOM_TEST_FAULT", &format!("{point}:1"))]);
-            assert!(!killed.status.success(), "{point} was not reached");
+            scratch.killed_at(&RESOLVE, &format!("{point}:1"));
         }
         scratch.axiom(&["recover", "--yes"]);
         if scratch.has("one.txt") {

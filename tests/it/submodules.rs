@@ -124,7 +124,7 @@ fn a_crash_in_the_middle_of_submodules_is_finished_or_taken_back() {
         for way in ["--abort", "--continue"] {
             std::fs::remove_dir_all(scratch.path().join("sm")).unwrap();
             let damaged = all.view();
-            scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[("AXIOM_TEST_FAULT", point)]);
+            scratch.killed_at(&["rollback", "checkpoint", "safe", "--yes"], point);
             scratch.axiom(&["rollback", way]);
             let wanted = if way == "--abort" { &damaged } else { &before };
             assert_eq!(&all.view(), wanted, "{point} {way}");
@@ -245,7 +245,7 @@ fn what_is_taken_out_of_a_submodule_is_so_where_its_folder_was_deleted() {
 fn a_submodule_whose_git_folder_is_elsewhere_is_named_and_left_alone() {
     let (all, other) = (WithSubmodules::new(), Scratch::new());
     let scratch = &all.scratch;
-    scratch.write("sm/.git", &format!("gitdir: {}/.git\n", other.path().display()));
+    scratch.write("sm/.git", format!("gitdir: {}/.git\n", other.path().display()));
     let made = scratch.json(&["checkpoint", "create", "safe"]);
     let coverage = &made["coverage"][scratch.path().to_str().unwrap()];
     assert_eq!(coverage["dirtySubmodules"]["paths"][0], "sm", "{made}");

@@ -372,9 +372,7 @@ fn notes_of_a_deletion_that_was_taken_back_and_killed_late_come_back() {
     let notes = |env: &TestEnv| env.git(&["notes", "--ref=axiom", "list"]).lines().count();
     assert_eq!(notes(&env), 4);
     env.ok(&["checkpoint", "delete", "c2", "c3", "--protected", "--yes"]);
-    let mut command = env.axiom_command(&env.repo(), ["undo", "--yes"]);
-    command.env("AXIOM_TEST_FAULT", "git.checkpoint-tagged:1");
-    assert_ne!(env.run(command, None).code, Some(0));
+    env.killed_at(&["undo", "--yes"], "git.checkpoint-tagged:1");
     env.ok(&["recover", "--yes"]);
     let all = env.json(&["checkpoint", "list"])["checkpoints"].as_array().unwrap().len();
     assert_eq!(notes(&env), all, "{}", env.git(&["for-each-ref", "refs/tags/axiom"]));

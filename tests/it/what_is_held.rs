@@ -241,7 +241,7 @@ fn refs_of_an_operation_survive_a_crash_of_the_rollback() {
         scratch.axiom(&["checkpoint", "create", "within"]);
         scratch.git(&["cherry-pick", "--abort"]);
         let rollback = ["rollback", "checkpoint", "within", "--yes"];
-        assert!(!scratch.axiom_with(&rollback, &[("AXIOM_TEST_FAULT", fault)]).status.success(), "{fault}");
+        scratch.killed_at(&rollback, fault);
         scratch.axiom(&["rollback", "--continue"]);
         assert_eq!(root_refs(&scratch), in_it, "{fault}");
         scratch.write("a.txt", "resolved\n");
@@ -385,7 +385,7 @@ fn bytes_that_git_would_convert_come_back_as_they_were() {
 fn bytes_of_many_files_are_kept_too() {
     let scratch = with_conversion(&[], "* text=auto\n");
     for number in 0..150 {
-        scratch.write(&format!("many/{number}"), &format!("{number}\r\nx\n"));
+        scratch.write(&format!("many/{number}"), format!("{number}\r\nx\n"));
     }
     let before = contents(&scratch.path());
     assert!(not_held(&scratch, "safe", "converted").is_empty());
@@ -406,9 +406,7 @@ fn bytes_that_git_would_convert_survive_a_crash_of_the_rollback() {
             scratch.write("a.txt", "now1\nnow2\r\n");
             scratch.write("new.txt", "now3\nnow4\r\n");
             let wrecked = contents(&scratch.path());
-            let fault = [("AXIOM_TEST_FAULT", fault)];
-            let crashed = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &fault);
-            assert!(!crashed.status.success(), "{fault:?}");
+            scratch.killed_at(&["rollback", "checkpoint", "safe", "--yes"], fault);
             scratch.axiom(&["rollback", end]);
             assert_eq!(contents(&scratch.path()), if goes_back { before } else { wrecked }, "{fault:?} {end}");
         }
@@ -480,8 +478,8 @@ fn what_replaces_an_object_is_not_restored_in_its_place() {
 fn show_says_how_much_is_at_what_is_not_held() {
     let scratch = Scratch::new();
     scratch.write(".gitignore", "out/\n");
-    scratch.write("out/a/x", &"x".repeat(2000));
-    scratch.write("out/y", &"y".repeat(1096));
+    scratch.write("out/a/x", "x".repeat(2000));
+    scratch.write("out/y", "y".repeat(1096));
     scratch.axiom(&["checkpoint", "create", "c"]);
     let shown = scratch.json(&["checkpoint", "show", "c"]);
     let place = scratch.path().join("out");

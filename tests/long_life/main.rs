@@ -1,6 +1,6 @@
 //! A long life: rounds of everything, after which nothing has grown that nobody asked for.
 //!
-//! `AXIOM_LIFE=2000 cargo test --test long_life` lives that many rounds; a plain test run a few.
+//! `AXIOM_ROUNDS=2000 cargo test --test long_life` lives that many rounds; a plain test run a few.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -20,6 +20,5 @@ mod session_support;
 
 /// How many rounds are lived: those asked for, at least `few`.
 fn rounds_of(few: usize) -> usize {
-    let asked = std::env::var("AXIOM_LIFE").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    few.max(asked)
+    few.max(common::cases::AskedCases::read().rounds(0) as usize)
 }

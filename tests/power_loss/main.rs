@@ -21,27 +21,18 @@ mod syncs;
 mod tracer;
 mod trial;
 
-use std::time::Duration;
-
-/// A variable's number, or two of them as `from..until`.
-fn range(name: &str) -> Option<std::ops::Range<u64>> {
-    let text = std::env::var(name).ok()?;
-    let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{name}: {text}"));
-    let (from, until) = text.split_once("..").unwrap_or(("0", &text));
-    Some(number(from)..number(until))
-}
+use common::cases::AskedCases;
 
 #[test]
 fn nothing_acknowledged_is_lost_at_a_power_loss() {
-    let only = std::env::var("AXIOM_POWER_SCENARIO").ok();
-    let chosen: Vec<_> = scenes::ALL.iter().filter(|each| only.as_ref().is_none_or(|only| each.name == only)).collect();
-    let plan = match range("AXIOM_POWER_SEEDS") {
-        Some(seeds) => trial::Plan::Long(seeds),
+    let asked = AskedCases::read();
+    let chosen: Vec<_> = scenes::ALL.iter().filter(|each| asked.has(each.name)).collect();
+    let plan = match asked.rounds_asked() {
+        Some(_) => trial::Plan::Long(asked.seeds(0, 0)),
         None => {
-            let seed = range("AXIOM_POWER_SEED").map_or(1, |range| range.end);
-            eprintln!("AXIOM_POWER_SEED={seed}");
-            let seconds = range("AXIOM_POWER_SECONDS").map_or(30, |range| range.end);
-            trial::Plan::Short { seed, time: Duration::from_secs(seconds) / chosen.len() as u32 }
+            let seed = asked.seed(1);
+            eprintln!("AXIOM_SEED={seed}");
+            trial::Plan::Short { seed, time: asked.seconds(30) / chosen.len() as u32 }
         }
     };
     let faults: usize = chosen.into_iter().map(|each| trial::run(each, &plan)).sum();

@@ -1,27 +1,31 @@
 //! What has to be true after a power loss, by an account of its own: what was there before and after each step.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::common::files_below;
+use crate::common::nothing_lost::Acknowledged;
 use crate::losses::Loss;
 use crate::replay::Replay;
 use crate::scenario::{Recorded, Step};
 
+/// What is no file of a worktree.
+const OWN: [&str; 3] = [".git", ".worktrees", "trash"];
+
 /// What a repository holds, as far as it was promised.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    checkpoints: BTreeSet<String>,
+    /// Checkpoints, tasks and which of them are merged, the ids that `cases.jsonl` has, branches, tags, and captures.
+    acknowledged: Acknowledged,
     /// Of each task, whether it is merged.
     tasks: BTreeMap<String, bool>,
-    /// Branches and tags, and the checkpoints' captures.
-    refs: BTreeMap<String, String>,
+    /// The user's branches.
+    branches: Vec<String>,
     /// Of the main worktree.
     files: BTreeMap<PathBuf, Vec<u8>>,
     /// Of the workspaces of agents.
     worked_on: BTreeMap<PathBuf, Vec<u8>>,
     status: String,
-    /// Ids that `cases.jsonl` has.
-    cases: BTreeSet<String>,
     /// As [`plan`] has it.
     plan: String,
 }
@@ -54,34 +58,36 @@ impl Facts {
         let list = |name: &str| json(name)[name].as_array().cloned().unwrap_or_default();
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let refs = replay.answer("refs").out;
-        let refs = refs.lines().filter_map(|line| line.split_once(' '));
         let promised =
             |name: &str| name.starts_with("refs/heads/") || name.starts_with("refs/tags/") || name.contains("/captures/");
+        let mut acknowledged = Acknowledged::default();
+        acknowledged.add_refs(&refs, promised);
+        list("checkpoints").iter().for_each(|each| acknowledged.add("checkpoint", text(&each["name"]), ""));
+        let tasks: BTreeMap<String, bool> =
+            list("tasks").iter().map(|each| (text(&each["id"]), each["merged"].is_object())).collect();
+        for (task, is_merged) in &tasks {
+            acknowledged.add("task", task, "");
+            if *is_merged {
+                acknowledged.add("merge of task", task, "");
+            }
+        }
+        // The source of a log that is begun anew may know fewer.
         let cases = std::fs::read_to_string(replay.repo().join(".git/axiom/cases.jsonl")).unwrap_or_default();
-        let cases = cases.lines().filter_map(|line| {
-            let after = &line[line.find("\"id\":\"")? + 6..];
-            Some(after[..after.find('"')?].to_owned())
-        });
+        for line in cases.lines() {
+            let Some(after) = line.find("\"id\":\"").map(|at| &line[at + 6..]) else { continue };
+            acknowledged.add("line of cases.jsonl", after.split('"').next().unwrap_or_default(), "");
+        }
+        let is_users = |line: &&str| line.contains(" refs/heads/") && !line.contains("/axiom/");
         Self {
-            checkpoints: list("checkpoints").iter().map(|each| text(&each["name"])).collect(),
-            tasks: list("tasks").iter().map(|each| (text(&each["id"]), each["merged"].is_object())).collect(),
-            refs: refs.filter(|(_, name)| promised(name)).map(|(id, name)| (name.to_owned(), id.to_owned())).collect(),
-            files: files(&replay.repo()),
-            worked_on: files(&replay.repo().join(".worktrees")),
+            acknowledged,
+            tasks,
+            branches: refs.lines().filter(is_users).map(str::to_owned).collect(),
+            files: files_below(&replay.repo(), &OWN),
+            worked_on: files_below(&replay.repo().join(".worktrees"), &OWN),
             status: replay.answer("status").out,
-            cases: cases.collect(),
             plan: plan(&replay.answer("plan").out),
         }
     }
-}
-
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let walk = walkdir::WalkDir::new(folder).into_iter();
-    let walk =
-        walk.filter_entry(|e| e.depth() != 1 || (![".git", ".worktrees", "trash"].iter().any(|own| e.file_name() == *own)));
-    let walk = walk.filter(|entry| !entry.as_ref().is_ok_and(|entry| entry.file_name() == ".git"));
-    let files = walk.flatten().filter(|entry| entry.file_type().is_file());
-    files.map(|entry| (entry.path().strip_prefix(folder).unwrap().to_owned(), std::fs::read(entry.path()).unwrap())).collect()
 }
 
 /// What is true at the end of each step, the beginning first.
@@ -132,7 +138,8 @@ impl Oracle {
         let last = if under_way.is_some() { ended + 1 } else { ended };
         let possible = &self.facts[promised..=last];
         let session = matches!(under_way, Some(Step::Verb(args)) if args[0] == "run");
-        faults.extend(now.misses(possible));
+        let promised = Acknowledged::of_all(possible.iter().map(|facts| &facts.acknowledged));
+        faults.extend(promised.lost(&now.acknowledged));
         if !possible.iter().any(|facts| facts.plan == now.plan) {
             faults.push(format!("the plan: {}, of {:?}", now.plan, possible.iter().map(|facts| &facts.plan).collect::<Vec<_>>()));
         }
@@ -179,50 +186,15 @@ fn differing(before: &str, after: &str) -> String {
 }
 
 impl Facts {
-    /// What was promised and is not there. The first of `possible` was promised.
-    fn misses(&self, possible: &[Facts]) -> Faults {
-        let mut faults = Faults::new();
-        let promised = |holds: &dyn Fn(&Facts) -> bool| possible.iter().all(holds);
-        for name in &possible[0].checkpoints {
-            if promised(&|facts| facts.checkpoints.contains(name)) && !self.checkpoints.contains(name) {
-                faults.push(format!("checkpoint {name} is lost"));
-            }
-        }
-        for (task, merged) in &possible[0].tasks {
-            if promised(&|facts| facts.tasks.contains_key(task)) && !self.tasks.contains_key(task) {
-                faults.push(format!("task {task} is lost"));
-            }
-            let merged = *merged && promised(&|facts| facts.tasks.get(task) == Some(&true));
-            if merged && self.tasks.get(task) != Some(&true) {
-                faults.push(format!("task {task} is not merged any more"));
-            }
-            // The source of a log that is begun anew may know fewer.
-            if promised(&|facts| facts.cases.contains(task)) && !self.cases.contains(task) {
-                faults.push(format!("cases.jsonl has no {task}"));
-            }
-        }
-        for (name, id) in &possible[0].refs {
-            let now = self.refs.get(name);
-            if promised(&|facts| facts.refs.get(name) == Some(id)) && now != Some(id) {
-                faults.push(format!("{name} was {id} and is {now:?}"));
-            }
-        }
-        faults
-    }
-
     /// That it is exactly one of these: files, branches, and what git says of the index.
     fn is_none_of(&self, possible: &[Facts]) -> Faults {
-        let branches = |facts: &Facts| -> Vec<_> {
-            let refs = facts.refs.iter().filter(|(name, _)| name.starts_with("refs/heads/") && !name.contains("/axiom/"));
-            refs.map(|(name, id)| (name.clone(), id.clone())).collect()
-        };
-        let same = |facts: &Facts| facts.files == self.files && branches(facts) == branches(self) && facts.status == self.status;
+        let same = |facts: &Facts| facts.files == self.files && facts.branches == self.branches && facts.status == self.status;
         if possible.iter().any(same) {
             return vec![];
         }
         let mut faults = self.files_of_none(possible, |facts| &facts.files);
-        let known: Vec<_> = possible.iter().map(|facts| (branches(facts), &facts.status)).collect();
-        faults.push(format!("a mixture: {:?}\n{}\nof {known:?}", branches(self), self.status));
+        let known: Vec<_> = possible.iter().map(|facts| (&facts.branches, &facts.status)).collect();
+        faults.push(format!("a mixture: {:?}\n{}\nof {known:?}", self.branches, self.status));
         faults
     }
 

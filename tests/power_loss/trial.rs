@@ -27,7 +27,8 @@ pub enum Plan {
     Long(Range<u64>),
 }
 
-/// After how many faults a scenario ends, where `AXIOM_POWER_FAULTS` does not say.
+/// After how many faults a scenario ends. `AXIOM_POWER_FAULTS=n` says another number: one, to stop and look at its disk, or many, to see
+/// what they have in common. `AXIOM_POWER_KEEP` keeps the disks of faults.
 const ENOUGH: usize = 5;
 
 /// Records the scenario and tries the plan; returns the number of losses after which something was wrong.
@@ -67,6 +68,7 @@ pub fn run(scenario: &Scenario, plan: &Plan) -> usize {
         }
     }
     let (tried, faults) = (trial.seen.into_inner().unwrap().len(), trial.faults.into_inner().unwrap());
+    assert!(tried > 0, "{}: no power loss was tried", recorded.name);
     eprintln!("{}: {tried} power losses tried in {:.1?}, {faults} with faults", recorded.name, begun.elapsed());
     faults
 }

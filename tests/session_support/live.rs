@@ -1,11 +1,13 @@
 //! A `git axiom` process in the background.
 
 use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::Instant;
 
 use super::PATIENCE;
+use crate::common::cases::AskedCases;
 
 /// A program in the background. It is killed when dropped, so that a failing test leaves no process behind.
 pub struct Live {
@@ -49,10 +51,10 @@ impl Live {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Ends it with SIGKILL, as a crash would.
-    pub fn kill(&mut self) {
+    /// Ends it with SIGKILL, as a crash would. Returns whether it was still running.
+    pub fn kill(&mut self) -> bool {
         let _ = self.child.kill();
-        self.child.wait().unwrap();
+        self.child.wait().unwrap().signal() == Some(rustix::process::Signal::KILL.as_raw())
     }
 
     /// Sends it SIGINT.
@@ -65,8 +67,7 @@ impl Live {
     pub fn wait(mut self) -> Ended {
         let begun = Instant::now();
         // A repository with many files, or a large crowd, for which only a developer asks, takes longer.
-        let is_long = ["AXIOM_FILES", "AXIOM_CROWD"].iter().any(|name| std::env::var_os(name).is_some());
-        let patience = if is_long { PATIENCE * 10 } else { PATIENCE * 3 };
+        let patience = if AskedCases::read().is_long_run() { PATIENCE * 10 } else { PATIENCE * 3 };
         while self.runs() {
             assert!(begun.elapsed() < patience, "it does not end:\n{}", self.stderr());
             std::thread::sleep(std::time::Duration::from_millis(5));

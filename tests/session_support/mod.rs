@@ -11,6 +11,7 @@ mod world;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+#[allow(unused_imports)] // as below
 pub use crate::common::random::Random;
 #[allow(unused_imports)] // as below
 pub use live::{Ended, Live};
@@ -43,17 +44,6 @@ pub fn several_at_a_time<T: Send>(work: Vec<T>, each: impl Fn(T) + Sync) {
             });
         }
     });
-}
-
-impl Random {
-    /// The seed in `AXIOM_CHAOS_SEED`, or one from the clock. It is printed, so that a failure can be repeated.
-    pub fn seeded(what: &str) -> Self {
-        let given = std::env::var("AXIOM_CHAOS_SEED").ok().and_then(|text| text.parse().ok());
-        let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
-        let seed = given.unwrap_or_else(clock);
-        eprintln!("{what}: AXIOM_CHAOS_SEED={seed}");
-        Self(seed)
-    }
 }
 
 /// Processes that were started with this home: their process id and command line. Zombies are not included.

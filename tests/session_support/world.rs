@@ -259,13 +259,17 @@ impl World {
         });
     }
 
+    /// The keepers that run.
+    pub fn keepers(&self) -> Vec<i32> {
+        self.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid).collect()
+    }
+
     /// Kills the keepers alone: the programs go on.
     pub fn keepers_die(&self) {
-        let keepers = || self.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid);
-        for pid in keepers() {
+        for pid in self.keepers() {
             kill(pid);
         }
-        wait_until("the keepers are dead", || keepers().next().is_none());
+        wait_until("the keepers are dead", || self.keepers().is_empty());
     }
 
     /// Expects that all processes end within a short time: a keeper removes its temporary folder after its report.

@@ -8,6 +8,8 @@
     clippy::disallowed_methods
 )]
 
+#[path = "../common/cases.rs"]
+mod cases;
 mod fixtures;
 mod loads;
 mod newest;

@@ -1,7 +1,7 @@
-//! A scratch repository with real git and the real binary, independent of the machine's configuration.
+//! A repository with tasks of which only the records are made, no agents: what verbs do with them, without a session.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
-use std::os::unix::process::CommandExt;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -15,9 +15,19 @@ use git_axiom::model::work::tasks::task::{Task, TaskKind, TaskStatus};
 use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::states::handle::{AppendAuthor, Store};
 
-/// A repository in a temporary folder.
+use crate::common::{TestEnv, files_below};
+
+/// A repository in a temporary folder: what a [`TestEnv`] is, and records of tasks.
 pub struct Scratch {
-    dir: tempfile::TempDir,
+    env: TestEnv,
+}
+
+impl Deref for Scratch {
+    type Target = TestEnv;
+
+    fn deref(&self) -> &TestEnv {
+        &self.env
+    }
 }
 
 impl Scratch {
@@ -47,26 +57,15 @@ impl Scratch {
 
     /// The same in a folder of its own.
     pub fn empty_in(dir: tempfile::TempDir) -> Self {
-        let scratch = Self { dir };
+        let scratch = Self { env: TestEnv::of(dir).with_repo("r") };
         std::fs::create_dir(scratch.path()).unwrap();
-        std::fs::create_dir(scratch.dir.path().join("home")).unwrap();
         scratch.git(&["init", "-q", "-b", "main"]);
         scratch.write(".git/info/exclude", "/.worktrees/\n");
         scratch
     }
 
     pub fn path(&self) -> PathBuf {
-        self.dir.path().canonicalize().unwrap().join("r")
-    }
-
-    pub fn write(&self, path: &str, text: &str) {
-        let path = self.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    pub fn read(&self, path: &str) -> String {
-        std::fs::read_to_string(self.path().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+        self.env.repo()
     }
 
     pub fn has(&self, path: &str) -> bool {
@@ -77,44 +76,27 @@ impl Scratch {
         std::fs::remove_file(self.path().join(path)).unwrap();
     }
 
-    /// A program in the repository, independent of the machine's configuration.
+    /// A program in the repository.
     pub fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
-        command.env_clear().current_dir(self.path());
-        command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.dir.path().join("home"));
-        command.envs(crate::common::fixed::FIXED.iter().copied());
-        command
+        self.env.program(program, &self.path())
     }
 
-    /// `git-axiom` in the repository as a user whom permissions bind: root becomes nobody, to whom all of it is given, and who
-    /// may not see where the program was built.
+    /// `git-axiom` in the repository as a user whom permissions bind: root becomes nobody, to whom all of it is given.
     pub fn bound_by_permissions(&self) -> Command {
-        if !crate::common::is_root() {
-            return self.command(env!("CARGO_BIN_EXE_git-axiom"));
-        }
-        let (home, nobody) = (self.dir.path(), crate::common::NOBODY);
-        let program = crate::common::copy_of_program(home);
-        assert!(Command::new("chown").args(["-R", &format!("{nobody}:{nobody}")]).arg(home).status().unwrap().success());
-        let mut command = self.command(program.to_str().unwrap());
-        command.uid(nobody).gid(nobody);
+        let command = self.env.bound_by_permissions(&[]);
+        self.env.give_to_nobody();
         command
     }
 
+    /// As [`TestEnv::try_git`], with outputs that need not be text.
     pub fn try_git(&self, args: &[&str]) -> Output {
         self.command("git").args(args).output().unwrap()
-    }
-
-    pub fn git(&self, args: &[&str]) -> String {
-        let output = self.try_git(args);
-        let said = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy);
-        assert!(output.status.success(), "git {args:?}: {said:?}");
-        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
     /// Makes a branch that conflicts with `main` in `a.txt`; `main` stays checked out.
     pub fn branch_in_conflict(&self, name: &str) {
         self.git(&["switch", "-q", "-c", name]);
-        self.write("a.txt", &format!("{name}\n"));
+        self.write("a.txt", format!("{name}\n"));
         self.git(&["commit", "-q", "-a", "-m", name]);
         self.git(&["switch", "-q", "main"]);
         self.write("a.txt", "main\n");
@@ -123,30 +105,21 @@ impl Scratch {
 
     /// Runs the binary with these arguments and variables.
     pub fn axiom_with(&self, args: &[&str], vars: &[(&str, &str)]) -> Output {
-        let mut command = self.command(env!("CARGO_BIN_EXE_git-axiom"));
-        command.args(args).envs(vars.iter().copied()).output().unwrap()
+        self.env.axiom_command(&self.path(), args).envs(vars.iter().copied()).output().unwrap()
     }
 
     /// Runs the binary, which must succeed.
+    #[track_caller]
     pub fn axiom(&self, args: &[&str]) -> String {
-        let output = self.axiom_with(args, &[]);
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        assert!(output.status.success(), "git axiom {args:?}: {}{}", text(&output.stdout), text(&output.stderr));
-        text(&output.stdout)
+        self.env.axiom(args).success().stdout
     }
 
     /// Runs the binary, which must fail with this code.
+    #[track_caller]
     pub fn refused(&self, args: &[&str], code: &str, exit: i32) {
-        let output = self.axiom_with(args, &[]);
-        let words = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(words.contains(&format!("error[{code}]")), "{args:?}: {words}");
-        assert_eq!(output.status.code(), Some(exit), "{args:?}: {words}");
-    }
-
-    pub fn json(&self, args: &[&str]) -> serde_json::Value {
-        let document = serde_json::from_str(&self.axiom(&[args, &["--json"]].concat())).unwrap();
-        crate::common::documents::check(&document);
-        document
+        let run = self.env.axiom(args);
+        assert!(run.stderr.contains(&format!("error[{code}]")), "{args:?}: {run}");
+        assert_eq!(run.code, Some(exit), "{args:?}: {run}");
     }
 
     pub fn head(&self) -> Oid {
@@ -279,10 +252,6 @@ impl Scratch {
         self.store().state().task(&TaskId::new(id).unwrap()).unwrap().clone()
     }
 
-    pub fn fsck(&self) {
-        self.git(&["fsck", "--strict", "--no-dangling"]);
-    }
-
     /// The state of the user's changes in the main worktree, which no verb may change unasked.
     pub fn users_view(&self) -> String {
         let status = self.git(&["status", "--porcelain=v2", "-uall"]);
@@ -311,10 +280,5 @@ impl Scratch {
 
 /// The files of a folder with their contents, without `.git` and `.worktrees`, for comparing.
 pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let walk = walkdir::WalkDir::new(folder)
-        .sort_by_file_name()
-        .into_iter()
-        .filter_entry(|e| e.file_name() != ".git" && e.file_name() != ".worktrees");
-    let files = walk.map(Result::unwrap).filter(|entry| entry.file_type().is_file());
-    files.map(|entry| (entry.path().strip_prefix(folder).unwrap().to_owned(), std::fs::read(entry.path()).unwrap())).collect()
+    files_below(folder, &[".git", ".worktrees"]).into_iter().collect()
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::write;
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::place::Place;
 
 /// Whether the folder of a worktree and its registration do not name each other.
@@ -15,14 +15,14 @@ pub fn is_broken(place: &Place, folder: &Path) -> bool {
 }
 
 /// Leaves the beginning of a file: nothing, or more than `beyond` bytes.
-fn tear(path: &Path, beyond: usize, dice: &mut Dice) {
+fn tear(path: &Path, beyond: usize, dice: &mut Random) {
     let Ok(content) = std::fs::read(path) else { return };
-    let left = dice.roll(content.len() as u64) as usize;
+    let left = dice.below(content.len() as u64) as usize;
     let _ = std::fs::write(path, &content[..if left > beyond { left } else { 0 }]);
 }
 
-pub fn step(place: &mut Place, dice: &mut Dice) {
-    let name = format!("broken-{}", dice.roll(2));
+pub fn step(place: &mut Place, dice: &mut Random) {
+    let name = format!("broken-{}", dice.below(2));
     let (folder, registration) = (place.env.root().join(&name), place.env.repo().join(".git/worktrees").join(&name));
     let path = folder.to_str().unwrap().to_owned();
     if !registration.is_dir() {
@@ -35,7 +35,7 @@ pub fn step(place: &mut Place, dice: &mut Dice) {
         }
         return;
     }
-    match dice.roll(6) {
+    match dice.below(6) {
         0 | 1 => {
             place.says(&format!("{name} is removed, and a server makes its folder again"));
             let _ = std::fs::remove_dir_all(&folder);

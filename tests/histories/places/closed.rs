@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{somewhere, write};
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::place::Place;
 
 /// More than the step in which file systems count their times.
@@ -81,11 +81,11 @@ pub fn closed_in(folder: &Path) -> BTreeSet<String> {
     closed
 }
 
-pub fn step(place: &mut Place, dice: &mut Dice) {
+pub fn step(place: &mut Place, dice: &mut Random) {
     let at = somewhere(place, dice);
     let name = *dice.pick(&["closed", "secret.txt", "sub/b.txt", "d.txt", "sub/deep", "new"]).unwrap();
     let path = at.join(name);
-    match dice.roll(6) {
+    match dice.below(6) {
         0..=3 => {
             place.says(&format!("closed: {}", path.display()));
             match name {

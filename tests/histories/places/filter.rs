@@ -1,7 +1,7 @@
 //! A filter that works, is missing, or fails.
 
 use super::{somewhere, write};
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::place::Place;
 
 /// The last ones are as of a machine on which it was never set up.
@@ -14,7 +14,7 @@ const WAYS: [[(&str, &str); 4]; 6] = [
     [("clean", ""), ("smudge", ""), ("process", "no-such-program"), ("required", "true")],
 ];
 
-pub fn set_up(place: &mut Place, dice: &mut Dice) {
+pub fn set_up(place: &mut Place, dice: &mut Random) {
     place.attribute("*.flt filter=odd");
     let repo = place.env.repo();
     for path in ["f.flt", "sub/g.flt"] {
@@ -25,7 +25,7 @@ pub fn set_up(place: &mut Place, dice: &mut Dice) {
     works_otherwise(place, dice);
 }
 
-fn works_otherwise(place: &mut Place, dice: &mut Dice) {
+fn works_otherwise(place: &mut Place, dice: &mut Random) {
     let way = dice.pick(&WAYS).unwrap();
     place.says(&format!("the filter works otherwise: {way:?}"));
     for (key, value) in way {
@@ -33,9 +33,9 @@ fn works_otherwise(place: &mut Place, dice: &mut Dice) {
     }
 }
 
-pub fn step(place: &mut Place, dice: &mut Dice) {
+pub fn step(place: &mut Place, dice: &mut Random) {
     let at = somewhere(place, dice);
-    match dice.roll(10) {
+    match dice.below(10) {
         0..=4 => {
             let path = *dice.pick(&["f.flt", "sub/g.flt", "new.flt"]).unwrap();
             place.says(&format!("write {}/{path}", at.display()));

@@ -1,7 +1,7 @@
 //! Files of Git LFS, with its real program.
 
 use super::{somewhere, write};
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::place::Place;
 use crate::skipped::skipped;
 
@@ -22,9 +22,9 @@ pub fn set_up(place: &mut Place) {
     place.env.git(&["commit", "-q", "-m", "large files"]);
 }
 
-pub fn step(place: &mut Place, dice: &mut Dice) {
+pub fn step(place: &mut Place, dice: &mut Random) {
     let at = somewhere(place, dice);
-    match dice.roll(12) {
+    match dice.below(12) {
         0..=5 => {
             let path = *dice.pick(&["big.bin", "sub/l.bin", "new.bin"]).unwrap();
             place.says(&format!("write {}/{path}", at.display()));

@@ -10,7 +10,7 @@ mod submodule;
 
 use std::path::{Path, PathBuf};
 
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::place::Place;
 
 pub use broken::is_broken;
@@ -42,14 +42,14 @@ const ALL: [Oddity; 6] = [Oddity::Submodule, Oddity::Lfs, Oddity::Filter, Oddity
 
 /// What is odd about the place of a history, and the dice that decide what becomes of it.
 pub struct Odd {
-    dice: Dice,
+    dice: Random,
     kinds: Vec<Oddity>,
 }
 
 impl Odd {
     /// Of every third seed something is odd, mostly one thing or two; of all from [`ALWAYS`] on.
     pub fn of(seed: u64) -> Self {
-        let mut dice = Dice::of(seed.wrapping_add(1 << 32));
+        let mut dice = Random::of(seed.wrapping_add(1 << 32));
         let mut kinds = Vec::new();
         if seed.is_multiple_of(3) || seed >= ALWAYS {
             let one = *dice.pick(&ALL).unwrap();
@@ -91,7 +91,7 @@ impl Oddity {
         }
     }
 
-    fn set_up(self, place: &mut Place, dice: &mut Dice) {
+    fn set_up(self, place: &mut Place, dice: &mut Random) {
         match self {
             Self::Submodule => submodule::set_up(place, dice),
             Self::Lfs => lfs::set_up(place),
@@ -100,7 +100,7 @@ impl Oddity {
         }
     }
 
-    fn step(self, place: &mut Place, dice: &mut Dice) {
+    fn step(self, place: &mut Place, dice: &mut Random) {
         match self {
             Self::Submodule => submodule::step(place, dice),
             Self::Lfs => lfs::step(place, dice),
@@ -129,19 +129,19 @@ pub fn step(place: &mut Place) {
     });
 }
 
-fn with_dice(place: &mut Place, run: impl FnOnce(&mut Place, &[Oddity], &mut Dice)) {
+fn with_dice(place: &mut Place, run: impl FnOnce(&mut Place, &[Oddity], &mut Random)) {
     if !place.odd.is_any() {
         return;
     }
     let kinds = place.odd.kinds.clone();
-    let mut dice = std::mem::replace(&mut place.odd.dice, Dice::of(0));
+    let mut dice = std::mem::replace(&mut place.odd.dice, Random::of(0));
     run(place, &kinds, &mut dice);
     place.odd.dice = dice;
     place.env.give();
 }
 
 /// A worktree: mostly the main one. With dice of its own it is another one than people's.
-fn somewhere(place: &Place, dice: &mut Dice) -> PathBuf {
+fn somewhere(place: &Place, dice: &mut Random) -> PathBuf {
     crate::human::somewhere(place, dice)
 }
 

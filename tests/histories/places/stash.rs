@@ -1,7 +1,5 @@
 //! The user's stash, which is one for all worktrees: agents take entries of it.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use super::Oddity;
@@ -36,8 +34,7 @@ pub fn comes_back(place: &mut Place, before: &World) {
     if gone.is_empty() {
         return;
     }
-    let reachable: BTreeSet<String> = held::reachable(place);
-    let lost: Vec<&String> = gone.iter().filter(|id| !reachable.contains(*id)).collect();
+    let lost = held::refs(place).lost(gone.iter().map(String::as_str));
     assert!(lost.is_empty(), "{}agents took stash entries, and nothing keeps them: {lost:?}", place.story());
     if place.odd.once_in(2) {
         return;

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::{somewhere, write};
-use crate::dice::Dice;
+use crate::common::random::Random;
 use crate::place::Place;
 
 /// From a path of this machine: git asks for leave.
 const UPDATE: [&str; 7] = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive"];
 
-pub fn set_up(place: &mut Place, dice: &mut Dice) {
+pub fn set_up(place: &mut Place, dice: &mut Random) {
     let root = place.env.root().to_owned();
     let origins = if dice.once_in(3) { vec!["origin-deep", "origin"] } else { vec!["origin"] };
     for (number, name) in origins.iter().enumerate() {
@@ -40,7 +40,7 @@ fn add(place: &Place, folder: &Path, origin: &Path, name: &str) {
     place.env.git_in(folder, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", origin, name]);
 }
 
-pub fn step(place: &mut Place, dice: &mut Dice) {
+pub fn step(place: &mut Place, dice: &mut Random) {
     let at = somewhere(place, dice);
     let sm = match dice.once_in(4) {
         true => at.join("sm/deep"),
@@ -50,7 +50,7 @@ pub fn step(place: &mut Place, dice: &mut Dice) {
         place.git_at(&at, &UPDATE);
         return;
     }
-    match dice.roll(24) {
+    match dice.below(24) {
         0..=7 => {
             let path = *dice.pick(&["s.txt", "in/t.txt", "new.txt", "more/x.txt"]).unwrap();
             place.says(&format!("write {}/{path}", sm.display()));

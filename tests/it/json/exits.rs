@@ -92,9 +92,7 @@ fn an_exit_status_means_what_the_page_says() {
     rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
     ends_with(env.axiom(&["--json", "run", "--until-idle"]), 5).fails_with(Code::SupervisorRunning);
     drop(held);
-    let mut killed = env.axiom_command(&env.repo(), ["rollback", "checkpoint", "c", "--yes"]);
-    killed.env("AXIOM_TEST_FAULT", "journal.begun:1");
-    env.run(killed, None);
+    env.killed_at(&["rollback", "checkpoint", "c", "--yes"], "journal.begun:1");
     ends_with(env.axiom(&["--json", "checkpoint", "create", "d"]), 6).fails_with(Code::OperationOpen);
     assert_eq!(seen, in_the_page());
 }

@@ -14,6 +14,7 @@ use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
 use git_axiom::ui::panel::input::PanelKey;
 use git_axiom::ui::panel::keys::TABLE;
 
+use crate::common::cases::AskedCases;
 use crate::session_support::{Random, World, wait_until};
 use crate::support::Scratch;
 use crate::terminal::Terminal;
@@ -269,15 +270,13 @@ fn run_with_the_panel_begins_a_session_that_outlives_it() {
     world.all_is_well();
 }
 
-/// How many keys are pressed at random, and after which the panel is started again where it was closed. The documented long run:
-/// `AXIOM_PANEL_KEYS=100000 cargo test --test it panel::whatever_is_pressed -- --nocapture`.
-fn keys_to_press() -> u64 {
-    std::env::var("AXIOM_PANEL_KEYS").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000)
-}
+/// Keys that are pressed at random: `AXIOM_ROUNDS`.
+const KEYS: u64 = 2_000;
 
 #[test]
 fn whatever_is_pressed_on_a_live_session_nothing_panics_and_all_is_sound() {
-    let seed = std::env::var("AXIOM_CHAOS_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(7);
+    let asked = AskedCases::read();
+    let (seed, keys_to_press) = (asked.seed(7), asked.rounds(KEYS));
     let mut random = Random::of(seed);
     let world = World::new();
     for id in ["a", "b", "c"] {
@@ -297,7 +296,7 @@ fn whatever_is_pressed_on_a_live_session_nothing_panics_and_all_is_sound() {
             .map(str::to_owned),
     );
     let mut panel = Panel::of(&world, (24, 80));
-    for pressed in 0..keys_to_press() {
+    for pressed in 0..keys_to_press {
         if !panel.terminal.is_running() {
             let (status, seen) = panel.terminal.end();
             assert!(

@@ -113,7 +113,7 @@ fn the_projects_files_are_approved_exactly_as_they_were_shown() {
 #[test]
 fn project_files_that_are_long_are_read_and_approved_elsewhere() {
     let scratch = with_a_task();
-    scratch.write(".axiom/config.toml", &format!("[agents]\ncount = 5\n{}", "# more\n".repeat(300)));
+    scratch.write(".axiom/config.toml", format!("[agents]\ncount = 5\n{}", "# more\n".repeat(300)));
     let mut panel = in_scratch(&scratch);
     panel.type_keys(&["3"]);
     panel.shows(&["trust", "nothing of the project's files"]);

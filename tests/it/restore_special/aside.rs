@@ -1,5 +1,7 @@
 //! What no capture holds and is in the way: named before, put back by undo, and by whatever ends an interrupted rollback.
 
+use std::os::unix::process::ExitStatusExt;
+
 use crate::support::{Scratch, contents};
 
 /// A checkpoint `safe` with the files `q`, `d/in/x` and `e`; by now there are an ignored folder `q` with an untracked file
@@ -80,6 +82,7 @@ fn a_crash_leaves_it_in_one_place_or_the_other_and_the_end_is_before_or_after() 
             let before = contents(&scratch.path());
             let fault = format!("{point}:{count}");
             let crashed = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[("AXIOM_TEST_FAULT", &fault)]);
+            assert!(count > 1 || crashed.status.signal() == Some(9), "{fault} was not reached");
             scratch.axiom(&["rollback", way]);
             if way == "--continue" || crashed.status.success() {
                 assert_eq!(scratch.read("d/in/x"), "captured\n", "{fault} {way}");
@@ -100,6 +103,7 @@ fn an_interrupted_undo_is_finished_or_taken_back() {
             let after = contents(&scratch.path());
             let fault = format!("{point}:{count}");
             let crashed = scratch.axiom_with(&["undo", "--yes"], &[("AXIOM_TEST_FAULT", &fault)]);
+            assert!(count > 1 || crashed.status.signal() == Some(9), "{fault} was not reached");
             scratch.axiom(&["rollback", way]);
             let wanted = if way == "--abort" && !crashed.status.success() { &after } else { &before };
             assert_eq!(&contents(&scratch.path()), wanted, "{fault} {way}");

@@ -1,6 +1,7 @@
 //! Whatever fails after the first change of an operation puts everything back, or says exactly what is left; nothing stays
 //! open. The system refuses one call after another, with real files and real git.
 
+use crate::common::cases::AskedCases;
 use crate::support::{Scratch, contents};
 
 /// Each call in turn is refused with this: not permitted.
@@ -42,7 +43,7 @@ fn nothing_open(scratch: &Scratch, note: &str) {
     assert!(!scratch.path().join(".git/index.lock").exists(), "{note}: locked");
 }
 
-/// How many of the changes of an operation are refused in turn, one by one; `AXIOM_REFUSE_ALL=1` refuses each.
+/// How many of the changes of an operation are refused in turn, one by one; `AXIOM_ROUNDS=all` refuses each.
 const SAMPLES: usize = 9;
 
 /// Lets one change of an operation after another fail; `back` is what takes a success back.
@@ -53,8 +54,8 @@ fn changes_refused(scratch: &Scratch, args: &[&str], back: &[&str]) {
     assert!(calls > SAMPLES, "{calls}");
     scratch.axiom(back);
     let before = view(scratch);
-    let all = std::env::var_os("AXIOM_REFUSE_ALL").is_some();
-    let (stride, first) = if all { (1, 1) } else { (calls.div_ceil(SAMPLES), std::process::id() as usize % 3 + 1) };
+    let (stride, first) =
+        if AskedCases::read().are_all() { (1, 1) } else { (calls.div_ceil(SAMPLES), std::process::id() as usize % 3 + 1) };
     for call in (first..=calls).step_by(stride) {
         let output = scratch.axiom_with(args, &[("AXIOM_TEST_REFUSE", &format!("files.change:{EPERM}:{call}"))]);
         let note = format!("{args:?}, change {call} of {calls}: {}", String::from_utf8_lossy(&output.stderr));
@@ -102,8 +103,7 @@ fn a_worktree_that_was_removed_meanwhile_is_left_out_and_named() {
         scratch.axiom(&["checkpoint", "create", "safe"]);
         std::fs::write(side.join("a.txt"), "edited\n").unwrap();
         let args = ["rollback", "checkpoint", "safe", "--worktree", side.to_str().unwrap(), "--yes"];
-        let killed = scratch.axiom_with(&args, &[("AXIOM_TEST_FAULT", "git.restore-placed:1")]);
-        assert!(!killed.status.success());
+        scratch.killed_at(&args, "git.restore-placed:1");
         scratch.git(&["worktree", "remove", "--force", side.to_str().unwrap()]);
         let output = scratch.axiom_with(way, &[]);
         let words = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
@@ -152,7 +152,7 @@ fn an_editor_that_unlinks_and_rewrites_keeps_nothing_open() {
     editor.args(["--exact", "restore_special::failing::an_editor", "-q"]).env("AXIOM_TEST_EDITOR", scratch.path());
     let editor = editor.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let editor = Editor(editor.spawn().unwrap());
-    let rounds = std::env::var("AXIOM_EDITOR_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(8);
+    let rounds = AskedCases::read().rounds(8);
     let mut put_back = 0;
     for round in 0..rounds {
         for args in [&["rollback", "checkpoint", "safe", "--yes"][..], &["undo", "--yes"]] {

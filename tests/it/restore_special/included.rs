@@ -19,7 +19,7 @@ fn with_secrets(split: bool) -> Scratch {
     }
     scratch.write(".git/info/exclude", "/.worktrees/\n.env*\nsecrets/\nbuild/\n");
     for path in [".env", "app/.env.local", "secrets/a.pem", "secrets/b.txt", "build/x", "build/.env"] {
-        scratch.write(path, &format!("{path}\n"));
+        scratch.write(path, format!("{path}\n"));
     }
     std::fs::set_permissions(scratch.path().join(".env"), std::fs::Permissions::from_mode(0o600)).unwrap();
     scratch

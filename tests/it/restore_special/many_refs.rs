@@ -50,9 +50,9 @@ fn thousands_of_deleted_refs_come_back_in_one_rollback() {
     // As git deletes them, without a lock file for each.
     let packed = scratch.read(".git/packed-refs");
     let stays: Vec<&str> = packed.split_inclusive('\n').filter(|line| line.starts_with('#') || line.contains("/main")).collect();
-    scratch.write(".git/packed-refs", &stays.concat());
+    scratch.write(".git/packed-refs", stays.concat());
     let configured: Vec<&str> = config.split_inclusive('\n').take_while(|line| !line.contains("b/00000")).collect();
-    scratch.write(".git/config", &configured.concat());
+    scratch.write(".git/config", configured.concat());
     scratch.git(&["reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all"]);
     scratch.git(&["gc", "-q", "--prune=now"]);
     assert_eq!(all(&scratch).lines().count(), 1);
@@ -77,7 +77,7 @@ fn without_refs(scratch: &Scratch, name: &str, as_name: &str) -> String {
     let rewritten = |kind: &str, object: &str, from: &str, to: &str| {
         let text = scratch.git(&["cat-file", kind, object]);
         assert!(text.contains(from), "{from} in {text}");
-        scratch.write("../object", &format!("{}\n", text.replace(from, to)));
+        scratch.write("../object", format!("{}\n", text.replace(from, to)));
         let file = scratch.path().join("../object");
         scratch.git(&["hash-object", "-w", "-t", kind, file.to_str().unwrap()])
     };
@@ -87,7 +87,7 @@ fn without_refs(scratch: &Scratch, name: &str, as_name: &str) -> String {
     let further = scratch.git(&["rev-parse", &format!("{index}^@")]);
     let record = further.lines().find(is_record).unwrap();
     let json = rewritten("blob", &format!("{record}:checkpoint.json"), &format!("\"{name}\""), &format!("\"{as_name}\""));
-    scratch.write("../tree", &format!("100644 blob {json}\tcheckpoint.json\n"));
+    scratch.write("../tree", format!("100644 blob {json}\tcheckpoint.json\n"));
     let tree = std::fs::File::open(scratch.path().join("../tree")).unwrap();
     let tree = scratch.command("git").arg("mktree").stdin(tree).output().unwrap().stdout;
     let tree = String::from_utf8(tree).unwrap().trim().to_owned();

@@ -226,8 +226,7 @@ fn a_merge_stays_through_a_crash_of_the_undo_whichever_way_that_ends() {
             let scratch = rolled_back();
             merge(&scratch);
             let merging = gits_own(&scratch);
-            let crashed = scratch.axiom_with(&["undo", "--yes"], &[("AXIOM_TEST_FAULT", fault)]);
-            assert!(!crashed.status.success(), "{fault}");
+            scratch.killed_at(&["undo", "--yes"], fault);
             scratch.axiom(&["rollback", end]);
             assert_eq!(scratch.has("new"), there, "{fault} {end}");
             assert!(gits_own(&scratch) == merging && scratch.read("a.txt").contains("<<<<<<<"), "{fault} {end}");

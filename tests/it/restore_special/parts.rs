@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
 use crate::support::Scratch;
@@ -92,6 +93,7 @@ fn a_crash_at_any_part_leaves_before_or_after() {
                     if killed.status.success() {
                         break;
                     }
+                    assert_eq!(killed.status.signal(), Some(9), "{fault}");
                     reached += 1;
                     let ended = scratch.axiom_with(&["rollback", way], &[refuse]);
                     assert!(ended.status.success(), "{fault} {way}: {}", String::from_utf8_lossy(&ended.stderr));
@@ -137,6 +139,7 @@ fn a_workspace_goes_and_comes_back_and_a_crash_leaves_before_or_after() {
                 if killed.status.success() {
                     break;
                 }
+                assert_eq!(killed.status.signal(), Some(9), "{fault}");
                 reached += 1;
                 scratch.axiom(&["rollback", way]);
                 if way == "--continue" {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
 use crate::support::Scratch;
@@ -147,6 +148,7 @@ fn nothing_is_more_open_than_it_was_at_any_moment() {
         scratch.write("a.txt", "later\n");
         let fault = format!("git.restore-placed:{number}");
         let output = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[("AXIOM_TEST_FAULT", &fault)]);
+        assert!(number > 1 || output.status.signal() == Some(9), "{fault} was not reached");
         let there = all(&scratch, &PATHS);
         for (place, path) in PATHS.iter().enumerate() {
             let is_new = scratch.has(path) && (*path == "private" || scratch.read(path) != "later\n");

@@ -227,7 +227,7 @@ fn what_came_back_by_a_rollback_that_died_is_finished_or_goes_again() {
         let before = all_refs(&scratch);
         for (end, expected) in [("--abort", &before), ("--continue", &then)] {
             let fault = format!("{fault}:1");
-            scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[("AXIOM_TEST_FAULT", &fault)]);
+            scratch.killed_at(&["rollback", "checkpoint", "safe", "--yes"], &fault);
             // Tags that are back already may go again with what nothing names.
             scratch.git(&["prune", "--expire=now"]);
             scratch.axiom(&["rollback", end]);

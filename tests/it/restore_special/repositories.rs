@@ -89,7 +89,7 @@ fn a_repository_where_a_folder_was_is_moved_as_a_whole_and_comes_back() {
     scratch.git(&["-C", "q", "status"]);
     // Interrupted and taken back: the repository is where it was, nothing was written into it.
     for point in ["git.restore-before-aside:1", "git.restore-placed:1", "git.restore-placed:2"] {
-        scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[("AXIOM_TEST_FAULT", point)]);
+        scratch.killed_at(&["rollback", "checkpoint", "safe", "--yes"], point);
         scratch.axiom(&["rollback", "--abort"]);
         assert_eq!(contents(&scratch.path()), before, "{point}");
         assert!(scratch.has("q/.git"));
@@ -124,7 +124,7 @@ fn a_folder_that_became_a_submodule_comes_back_with_its_dirty_files() {
     for (point, way) in
         [("git.before-put-back:1", "--continue"), ("journal.before-end:1", "--continue"), ("journal.before-end:1", "--abort")]
     {
-        scratch.axiom_with(&["undo", "--yes"], &[("AXIOM_TEST_FAULT", point)]);
+        scratch.killed_at(&["undo", "--yes"], point);
         scratch.axiom(&["rollback", way]);
         let wanted = if way == "--abort" { &after } else { &before };
         assert_eq!(&view(&scratch), wanted, "{point} {way}");

@@ -135,7 +135,7 @@ impl Model {
         let now = &mut self.now;
         match step {
             Step::Write(path, content) => {
-                real.scratch.write(path, &text(*content));
+                real.scratch.write(path, text(*content));
                 now.files.insert((*path).to_owned(), text(*content));
             }
             Step::Remove(path) if now.files.remove(*path).is_some() => real.scratch.remove(path),
@@ -149,7 +149,7 @@ impl Model {
                 self.committed(real, tree, None);
             }
             Step::CommitFor(task, path, content) => {
-                real.scratch.write(path, &text(*content));
+                real.scratch.write(path, text(*content));
                 real.scratch.git(&["add", "--", path]);
                 let message = format!("work #{task} @ed-001");
                 real.scratch.git(&["commit", "-q", "--allow-empty", "--only", "-m", &message, "--", path]);

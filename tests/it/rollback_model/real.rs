@@ -22,6 +22,7 @@ use git_axiom::safety::context::handle::Context;
 use git_axiom::safety::{history, opening, rollback, undo};
 use git_axiom::ui::commands::progress::ProgressPrinter;
 
+use crate::common::nothing_lost::Holders;
 use crate::support::{Scratch, contents};
 
 /// Path → content.
@@ -92,10 +93,8 @@ impl Real {
     }
 
     pub fn nothing_is_lost(&self, told: &dyn Fn() -> String) {
-        let reachable = self.scratch.git(&["rev-list", "--objects", "--all", "--no-object-names"]);
-        let reachable: BTreeSet<&str> = reachable.lines().collect();
-        let lost: Vec<String> =
-            self.seen.borrow().iter().map(ToString::to_string).filter(|id| !reachable.contains(id.as_str())).collect();
+        let seen: Vec<String> = self.seen.borrow().iter().map(ToString::to_string).collect();
+        let lost = Holders::refs(&self.scratch).lost(seen.iter().map(String::as_str));
         assert!(lost.is_empty(), "{}: {lost:?} cannot be reached from any ref", told());
         self.scratch.fsck();
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::common::TestEnv;
+use crate::common::cases::AskedCases;
 use crate::session_support::World;
 
 /// A repository of `files` files and a few commits of history.
@@ -99,10 +100,9 @@ fn three_agents_do_twenty_tasks_and_leave_what_is_the_users() {
     three_agents_do_twenty_tasks(2_000);
 }
 
-/// The same with 50,000 files: `AXIOM_FILES=50000 cargo test --release --test it -- --ignored --nocapture many_files`
+/// The same with 50,000 files: `AXIOM_ROUNDS=50000 cargo test --release --test it -- --ignored --nocapture many_files`
 #[test]
 #[ignore = "takes minutes; run it as documented"]
 fn three_agents_do_twenty_tasks_in_a_repository_of_many_files() {
-    let files = std::env::var("AXIOM_FILES").ok().and_then(|text| text.parse().ok());
-    three_agents_do_twenty_tasks(files.unwrap_or(50_000));
+    three_agents_do_twenty_tasks(AskedCases::read().rounds(50_000) as usize);
 }

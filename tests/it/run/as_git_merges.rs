@@ -1,19 +1,10 @@
 //! Merges of a session are git's: attributes, drivers, and the branch that is checked out where the session begins.
 
-use std::time::{Duration, Instant};
-
 use crate::common::TestEnv;
+use crate::session_support::wait_until;
 
 fn on_main(env: &TestEnv, path: &str) -> bool {
     env.try_git(&["cat-file", "-e", &format!("main:{path}")]).code == Some(0)
-}
-
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
 }
 
 /// A repository with a file of ten lines for each name, and these attributes.
@@ -60,14 +51,14 @@ fn a_merge_driver_finds_the_files_of_the_target_and_what_it_does_not_answer_hold
     add(&env, "l-2", "echo two > a.lock; sleep 1");
     add(&env, "later", "sleep 4; echo x > later.txt");
     env.ok(&["run", "--mode", "autopilot", "--agents", "3", "--detach"]);
-    wait_for("another task is merged", || on_main(&env, "later.txt"));
+    wait_until("another task is merged", || on_main(&env, "later.txt"));
     assert!(["one", "two"].contains(&env.git(&["show", "main:a.lock"]).as_str()), "the driver has not answered");
     let status = env.json(&["status"]).to_string();
     assert!(status.contains("waits for its merge driver"), "{status}");
     std::fs::write(&go, "").unwrap();
-    wait_for("its own task is merged then", || env.git(&["show", "main:a.lock"]) == "merged");
+    wait_until("its own task is merged then", || env.git(&["show", "main:a.lock"]) == "merged");
     env.ok(&["quit"]);
-    wait_for("the session ends", || env.ok(&["status"]).contains("No session runs"));
+    wait_until("the session ends", || env.ok(&["status"]).contains("No session runs"));
     assert!(!env.git(&["status", "--porcelain"]).contains("merge_file"));
     env.fsck();
 }

@@ -1,8 +1,9 @@
 //! Interventions at the moment in which an iteration ends, from another terminal, drawn by a seed: nothing is lost, and every task
-//! ends in a state that the rules allow. `AXIOM_BOUNDARIES=200` for the long run; it prints how quickly agents obey.
+//! ends in a state that the rules allow. `AXIOM_ROUNDS=200` for the long run; it prints how quickly agents obey.
 
 use std::time::{Duration, Instant};
 
+use crate::common::cases::AskedCases;
 use crate::session_support::{Random, World, signal, wait_until};
 
 const TASKS: usize = 4;
@@ -21,7 +22,7 @@ fn counted(world: &World, id: &str) {
 }
 
 /// Each line that an agent wrote is in the merged file.
-fn nothing_is_lost(world: &World, tasks: &[String], seed: u64) {
+fn all_lines_are_merged(world: &World, tasks: &[String], seed: u64) {
     for task in tasks {
         let (kept, told) =
             (world.env.read(&format!("{task}.txt")), std::fs::read_to_string(world.beside(&format!("{task}.lines"))));
@@ -32,8 +33,8 @@ fn nothing_is_lost(world: &World, tasks: &[String], seed: u64) {
 
 #[test]
 fn whatever_a_human_does_when_an_iteration_ends_nothing_is_lost() {
-    let rounds: usize = std::env::var("AXIOM_BOUNDARIES").map_or(6, |rounds| rounds.parse().unwrap());
-    let seed: u64 = std::env::var("AXIOM_BOUNDARIES_SEED").map_or(14, |seed| seed.parse().unwrap());
+    let asked = AskedCases::read();
+    let (rounds, seed) = (asked.rounds(6), asked.seed(14));
     let (world, mut random) = (World::new(), Random::of(seed));
     let mut tasks: Vec<String> = Vec::new();
     let add = |tasks: &mut Vec<String>| {
@@ -96,7 +97,7 @@ fn whatever_a_human_does_when_an_iteration_ends_nothing_is_lost() {
     live.wait().code(0);
     world.env.axiom(&["task", "unblock"].into_iter().chain(tasks.iter().map(String::as_str)).collect::<Vec<_>>());
     world.autopilot(&["--retry", "--agents", "2"]).code(0);
-    nothing_is_lost(&world, &tasks, seed);
+    all_lines_are_merged(&world, &tasks, seed);
     eprintln!("interventions done: {done:?}");
     world.all_is_well();
 }
@@ -104,7 +105,7 @@ fn whatever_a_human_does_when_an_iteration_ends_nothing_is_lost() {
 /// From the request's event to the signal that the agent gets.
 #[test]
 fn an_agent_obeys_within_a_moment() {
-    let rounds: usize = std::env::var("AXIOM_BOUNDARIES").map_or(4, |rounds| rounds.parse::<usize>().unwrap() / 4);
+    let rounds = AskedCases::read().rounds(16) as usize / 4;
     let world = World::new();
     let beside = world.env.root().display();
     let script = format!(

@@ -64,9 +64,7 @@ fn agents_go_on_when_the_checkpoint_fails_or_is_killed_in_the_middle() {
     let world = World::new();
     let live = counting(&world, 0);
     // Killed while the agent is held: nobody lets it go but its keeper.
-    let mut command = world.env.axiom_command(&world.env.repo(), ["checkpoint", "create", "killed"]);
-    command.env("AXIOM_TEST_FAULT", "git.capture-before-objects:1");
-    assert!(!command.output().unwrap().status.success());
+    world.env.killed_at(&["checkpoint", "create", "killed"], "git.capture-before-objects:1");
     goes_on(&world);
     // Fails while the agent is held: at this file git would wait for ever.
     let fifo = world.env.repo().join(".git/info/attributes");

@@ -94,7 +94,7 @@ impl Bench {
         }
         let verb = ALL[trial.scene].verbs[trial.verb].join(" ");
         let said = format!("{trial} ({verb}, {:?})", Fault::ALL[trial.fault]);
-        eprintln!("--- AXIOM_CALLS_ONLY={said}: {}\n", wrong.join("\n"));
+        eprintln!("--- AXIOM_ONLY={said}: {}\n", wrong.join("\n"));
         Some(said)
     }
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::bench::in_time;
-use crate::common::TestEnv;
+use crate::common::nothing_lost::Acknowledged;
+use crate::common::{TestEnv, files_below};
 
 /// What a repository holds.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -89,6 +90,14 @@ impl Facts {
         })
     }
 
+    fn acknowledged(&self) -> Acknowledged {
+        let mut all = Acknowledged::default();
+        self.tasks.keys().for_each(|id| all.add("task", id, ""));
+        self.checkpoints.iter().for_each(|name| all.add("checkpoint", name, ""));
+        self.refs.iter().for_each(|(name, id)| all.add("ref", name, id));
+        all
+    }
+
     /// What is wrong after a verb that said that it has done its work: `done` is what there is when nothing failed.
     pub fn is_not(&self, done: &Self) -> Vec<String> {
         let mut wrong = Vec::new();
@@ -122,23 +131,13 @@ impl Facts {
             wrong.push(format!("a mixture: from before {from_before:?}\n  from after {from_after:?}"));
         }
         for (id, task) in &before.tasks {
-            let known = after.tasks.get(id);
-            match self.tasks.get(id) {
-                None if known.is_some() => wrong.push(format!("task {id} is lost")),
-                Some(now) if now != task && Some(now) != known => {
-                    wrong.push(format!("task {id}: {now}, not {task} or {known:?}"));
-                }
-                Some(_) | None => {}
+            let possible = [Some(task), after.tasks.get(id)];
+            if let Some(now) = self.tasks.get(id).filter(|now| !possible.contains(&Some(*now))) {
+                wrong.push(format!("task {id}: {now}, not of {possible:?}"));
             }
         }
-        for name in before.checkpoints.intersection(&after.checkpoints).filter(|name| !self.checkpoints.contains(*name)) {
-            wrong.push(format!("checkpoint {name} is lost"));
-        }
-        for (name, id) in before.refs.iter().filter(|(name, id)| after.refs.get(*name) == Some(*id)) {
-            if self.refs.get(name) != Some(id) {
-                wrong.push(format!("{name} was {id} and is {:?}", self.refs.get(name)));
-            }
-        }
+        let promised = Acknowledged::of_all(&[before.acknowledged(), after.acknowledged()]);
+        wrong.extend(promised.lost(&self.acknowledged()));
         if ![&before.settings, &after.settings].contains(&&self.settings) {
             wrong.push(format!("settings: {}", self.settings));
         }
@@ -182,10 +181,6 @@ fn timeless(name: &str) -> String {
 }
 
 fn files(env: &TestEnv) -> BTreeMap<PathBuf, String> {
-    let folder = env.repo();
-    let walk = walkdir::WalkDir::new(&folder).into_iter();
-    let walk = walk.filter_entry(|e| e.depth() != 1 || (e.file_name() != ".git" && e.file_name() != ".worktrees"));
-    let files = walk.flatten().filter(|entry| entry.file_type().is_file());
-    let content = |path: &Path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
-    files.map(|entry| (entry.path().strip_prefix(&folder).unwrap().to_owned(), content(entry.path()))).collect()
+    let all = files_below(&env.repo(), &[".git", ".worktrees"]).into_iter();
+    all.map(|(path, content)| (path, String::from_utf8_lossy(&content).into_owned())).collect()
 }

@@ -3,8 +3,8 @@
 //! In every verb that changes something, one of our own calls that write, sync, or move names fails, or all from there on. Then an
 //! error says so or the success is true, nothing is lost or half done, and the next command works.
 //!
-//! `cargo test --test power_loss failing -- --nocapture` draws calls by `AXIOM_CALLS_SEED=n` for `AXIOM_CALLS_SECONDS=n`;
-//! with `AXIOM_FAULTS=all` every call fails in every way. `AXIOM_CALLS_ONLY=n.n.n.n`, as printed, is one of them alone.
+//! `cargo test --test power_loss failing -- --nocapture` draws calls by `AXIOM_SEED=n` for `AXIOM_SECONDS=n`; with `AXIOM_ROUNDS=all` every
+//! call fails in every way. `AXIOM_ONLY=n.n.n.n`, as printed, is one of them alone.
 
 mod bench;
 mod facts;
@@ -13,9 +13,10 @@ mod inject;
 mod scenes;
 
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::common::TestEnv;
+use crate::common::cases::AskedCases;
 use crate::common::random::Random;
 use bench::{Bench, Trial};
 use inject::Fault;
@@ -28,18 +29,16 @@ const OF_A_VERB: usize = 3;
 
 #[test]
 fn a_call_that_fails_is_said_and_costs_nothing() {
-    let number = |name: &str| crate::range(name).map(|range| range.end);
-    let seed = number("AXIOM_CALLS_SEED").unwrap_or(1);
-    let all = std::env::var("AXIOM_FAULTS").is_ok_and(|text| text == "all");
-    let seconds = number("AXIOM_CALLS_SECONDS").unwrap_or(if all { 1 << 30 } else { SECONDS });
-    eprintln!("AXIOM_CALLS_SEED={seed}");
-    if let Ok(only) = std::env::var("AXIOM_CALLS_ONLY") {
+    let asked = AskedCases::read();
+    let (seed, all) = (asked.seed(1), asked.are_all());
+    eprintln!("AXIOM_SEED={seed}");
+    if let Some(only) = asked.only() {
         return assert!(Bench::new().run(&only.parse().unwrap()).is_none(), "see above");
     }
-    let until = Instant::now() + Duration::from_secs(seconds);
+    let until = Instant::now() + asked.seconds(if all { 1 << 30 } else { SECONDS });
     let (tried, wrong) = (Mutex::new(0_usize), Mutex::new(Vec::new()));
     // The test beside this one has the other processors.
-    let workers = if seconds == SECONDS { 1 } else { std::thread::available_parallelism().map_or(2, usize::from) };
+    let workers = if !asked.is_long_run() { 1 } else { std::thread::available_parallelism().map_or(2, usize::from) };
     std::thread::scope(|scope| {
         for worker in 0..workers {
             let (tried, wrong) = (&tried, &wrong);

@@ -1,6 +1,6 @@
 //! Whatever is read from disk, damaged by a seed: nothing panics, nothing hangs, and nothing is loaded that never was so.
 //!
-//! `AXIOM_LOADS=1000000 AXIOM_LOADS_SEED=2 cargo test --test state loads` tries other and more inputs.
+//! `AXIOM_ROUNDS=1000000 AXIOM_SEED=2 cargo test --test state loads` tries other and more inputs.
 
 mod damage;
 mod ground;
@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use crate::cases::AskedCases;
 use crate::random::Random;
 use damage::damaged;
 use ground::{Ground, Kind};
@@ -17,10 +18,6 @@ use judge::{Outcome, judge};
 
 /// The longest that one input may take.
 const LIMIT: Duration = Duration::from_secs(5);
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap())
-}
 
 /// Where the input is otherwise than the sound one.
 fn differing(whole: &[u8], input: &[u8]) -> String {
@@ -39,7 +36,8 @@ fn write_corpus(ground: &Ground, folder: &std::path::Path) {
 
 #[test]
 fn damaged_input_is_refused_or_true() {
-    let (inputs, seed) = (number("AXIOM_LOADS").unwrap_or(10_000), number("AXIOM_LOADS_SEED").unwrap_or(1));
+    let asked = AskedCases::read();
+    let (inputs, seed) = (asked.rounds(10_000), asked.seed(1));
     let ground = Ground::new();
     let mut random = Random::of(seed);
     let (mut counts, mut wrong) = (BTreeMap::<String, [u64; 2]>::new(), Vec::new());
@@ -64,7 +62,7 @@ fn damaged_input_is_refused_or_true() {
             wrong.extend(late.map(|why| (kind, count, why, differing(ground.whole(kind), &input))));
         }
     }
-    println!("AXIOM_LOADS_SEED={seed}, loaded and refused: {counts:?}");
+    println!("AXIOM_SEED={seed}, loaded and refused: {counts:?}");
     let first: Vec<_> = wrong.iter().take(5).collect();
     assert!(wrong.is_empty(), "{} of {inputs}, such as {first:#?}", wrong.len());
     assert!(counts.values().all(|[loaded, refused]| loaded + refused < 50 || *loaded > 0), "{counts:?}");

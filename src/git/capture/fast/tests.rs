@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::EarlierCapture;
 use crate::capture::worktree::{CaptureOptions, WorktreeCapture};
+use crate::cases::AskedCases;
 use crate::index::path_patterns::PathPatterns;
 use crate::repo::scratch::{ScratchRepository, git_at};
 use axiom_model::base::ids::CheckpointName;
@@ -151,10 +152,9 @@ fn change(scratch: &ScratchRepository, dice: &mut Dice) {
 
 #[test]
 fn random_worktrees_are_captured_as_git_captures_them() {
-    let rounds: u64 = std::env::var("AXIOM_QUICK_ROUNDS").map_or(12, |rounds| rounds.parse().unwrap());
     let mut quick = 0;
     let mut states = 0;
-    for seed in 0..rounds {
+    for seed in AskedCases::read().seeds(0, 12) {
         let mut dice = Dice(seed.wrapping_mul(7919) + 1);
         let kind: &[&str] = [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]][seed as usize % 3];
         let scratch = ScratchRepository::new(kind);
@@ -223,9 +223,8 @@ fn named_with(
 
 #[test]
 fn to_look_at_what_changed_is_to_look_at_everything() {
-    let rounds: u64 = std::env::var("AXIOM_QUICK_ROUNDS").map_or(12, |rounds| rounds.parse().unwrap());
     let (mut quick, mut states) = (0, 0);
-    for seed in 0..rounds {
+    for seed in AskedCases::read().seeds(0, 12) {
         let mut dice = Dice(seed.wrapping_mul(104_729) + 5);
         let kind: &[&str] = [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]][seed as usize % 3];
         let scratch = ScratchRepository::new(kind);
