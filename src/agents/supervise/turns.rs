@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::Supervisor;
 use axiom_base::error::Result;
 use axiom_model::base::ids::AgentId;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::agent::IterationStage;
 use axiom_model::work::endings::failures::SessionStep;
 use axiom_model::work::sessions::session::SessionState;
@@ -49,7 +50,15 @@ impl Supervisor<'_> {
             if is_left || self.core.failures.is_held_up(&task) {
                 continue;
             }
-            match self.iterations.look_after(&mut self.core, agent) {
+            // A verb ends those that a human meant. What is found out of the others, which a crash has left, is recovery.
+            let is_meant = self.core.runs.is_halted(agent);
+            let verb = self.core.desk.within.take_if(|_| !is_meant);
+            let by = verb.as_ref().map(|_| std::mem::replace(&mut self.core.desk.by, EventAuthor::Recovery));
+            let looked = self.iterations.look_after(&mut self.core, agent);
+            if let Some((verb, by)) = verb.zip(by) {
+                (self.core.desk.within, self.core.desk.by) = (Some(verb), by);
+            }
+            match looked {
                 Ok(done) => {
                     did |= done;
                     self.core.failures.waits_no_longer(&mut self.core.desk, &task, step)?;

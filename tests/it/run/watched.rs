@@ -200,3 +200,28 @@ fn what_an_earlier_attempt_left_is_not_shown_as_what_is_now() {
     let refused = world.env.axiom(&["diff", "t"]);
     assert!(refused.stderr.contains("nothing is there of the work on 't' now"), "{refused}");
 }
+
+/// What a verb finds of other agents that a crash has left is recovery: the human asked for nothing of that.
+#[test]
+fn a_verb_after_a_crash_says_of_others_that_recovery_ended_them() {
+    let world = World::new();
+    ["x", "y"].iter().for_each(|id| half_done(&world, id));
+    let mut live = world.start_autopilot(&["--agents", "2"]);
+    world.wait_for_file("said-x");
+    world.wait_for_file("said-y");
+    wait_until("both are known", || world.agents().iter().filter(|agent| agent["progress"] == 50).count() == 2);
+    live.kill();
+    world.all_die();
+    world.env.ok(&["task", "block", "x", "--reason", "later"]);
+    let by = |id: &str| {
+        let events = world.env.json(&["task", "audit", id]);
+        let ended = events["entries"].as_array().unwrap().iter().find(|one| one["event"] == "iterationEnded").cloned();
+        ended.map(|one| (one["by"].clone(), one["operation"].clone()))
+    };
+    assert_eq!(by("y").unwrap().0, "recovery");
+    let log = world.env.json(&["log", "--all"]);
+    let of_block =
+        log["operations"].as_array().unwrap().iter().find(|one| one["what"].as_str().unwrap().starts_with("block x")).unwrap();
+    assert!(!of_block["tasks"].to_string().contains("\"y\""), "{of_block}");
+    assert_eq!((world.status_of("x").as_str(), world.status_of("y").as_str()), ("blocked", "pending"));
+}
