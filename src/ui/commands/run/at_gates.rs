@@ -23,7 +23,10 @@ pub(super) fn approved(ctx: &mut Context, screen: &mut Screen) -> Result<bool> {
     if waiting.is_empty() {
         return Ok(false);
     }
-    let lines: String = waiting.iter().map(|gate| format!("  {}\n", visible::line(&gate.reason))).collect();
+    let below = |gate: &Gate| {
+        gate.lines_below().iter().map(|line| format!("    {}\n", visible::set_in(line, "      "))).collect::<String>()
+    };
+    let lines: String = waiting.iter().map(|gate| format!("  {}\n{}", visible::line(&gate.reason), below(gate))).collect();
     screen.note_text(&format!("Waiting for you:\n{}", lines.trim_end()));
     if waiting.iter().any(|gate| gate.kind == GateKind::Merge) {
         screen.note("'git axiom diff TASK' shows in another terminal what a task changed.");
