@@ -14,17 +14,22 @@ pub mod in_progress;
 mod keep_ref;
 mod mounts;
 pub mod planned_changes;
+mod published_ref;
 pub mod recorded_head;
 pub(crate) mod staged;
 pub mod standing_lines;
 mod steps;
+mod steps_report;
 pub mod stop_agents;
+pub(crate) mod submodule_folders;
 pub(crate) mod submodules;
 pub(crate) mod submodules_again;
 mod trash_folders;
 mod workspaces;
+mod worktree_step;
 
 use crate::context::handle::Context;
+use crate::operation::worktree_step::OperationContents;
 use crate::upkeep::tidy;
 use axiom_base::error::{Code, Error, Result, some_of};
 use axiom_base::own_process::end_signals::finish_first;
@@ -48,10 +53,10 @@ const NAMED: usize = 10;
 
 pub(crate) use bytes::{files_named, files_of, with_bytes_known};
 pub(crate) use keep_ref::{KeepRefContents, name_of as kept_ref};
-pub use steps::OperationStepsReport;
 pub(crate) use steps::is_there;
-pub use steps::{capture_with, extras_of};
+pub use steps_report::OperationStepsReport;
 pub(crate) use workspaces::is_made_again;
+pub use worktree_step::{capture_with, extras_of};
 
 /// An operation that was open and has ended.
 #[derive(Debug)]
@@ -99,7 +104,7 @@ fn begin_and_finish(ctx: &mut Context, operation: &JournaledOperation) -> Result
     ctx.no_open_operation()?;
     check::expectations(ctx, operation)?;
     trash_folders::make(ctx, operation, ctx.txn())?;
-    let ready = steps::OperationContents::stage(ctx, operation, &ctx.txn().clone())?;
+    let ready = OperationContents::stage(ctx, operation, &ctx.txn().clone())?;
     // Before the event that names the ref: a crash in between leaves a ref that is released with the others.
     keep_ref::keep(ctx, operation, &ctx.txn().clone())?;
     let _finish_first = finish_first();
@@ -166,7 +171,7 @@ pub fn finish_open(ctx: &mut Context) -> Result<Option<EndedOperation>> {
         return reverse_steps(ctx, open).map(Some);
     }
     in_transaction(ctx, &open.txn, |ctx| {
-        steps::carry_out(ctx, &open.operation, &open.txn, ChangeAttempt::Again, &steps::OperationContents::default())?;
+        steps::carry_out(ctx, &open.operation, &open.txn, ChangeAttempt::Again, &OperationContents::default())?;
         let moved = asides::moved_aside(ctx, &open.operation, &open.txn)?;
         end(ctx, OperationEnd::Done, moved)
     })?;
@@ -209,7 +214,7 @@ fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<EndedOperatio
     let (left, not_put_back) = in_transaction(ctx, &open.txn, |ctx| {
         let inverse = open.operation.clone().inverse(open.operation.kind.clone(), open.operation.title.clone());
         // The same trash: what the first direction moved there shows the reversal how far it got.
-        let done = steps::carry_out(ctx, &inverse, &open.txn, ChangeAttempt::Back, &steps::OperationContents::default())?;
+        let done = steps::carry_out(ctx, &inverse, &open.txn, ChangeAttempt::Back, &OperationContents::default())?;
         let aside = asides::moved_aside(ctx, &inverse, &open.txn)?;
         let stays = asides::put_back(ctx, &aside)?;
         end(ctx, OperationEnd::Aborted, Vec::new())?;

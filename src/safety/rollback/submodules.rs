@@ -11,7 +11,7 @@ use crate::checkpoint::{CapturedWorktree, CheckpointCaptures, capture_options};
 use crate::context::handle::Context;
 use crate::operation::extras_of;
 use crate::operation::recorded_head::head_state;
-use crate::operation::submodules::{has_files, is_checked_out};
+use crate::operation::submodule_folders::{has_files, is_checked_out};
 use crate::operation::submodules_again::source;
 use axiom_base::error::Result;
 use axiom_git::{PathPatterns, Repository};

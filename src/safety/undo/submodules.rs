@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{UndoExclusions, rebased};
 use crate::checkpoint::CheckpointCaptures;
 use crate::context::handle::Context;
-use crate::operation::submodules::{is_checked_out, opened};
+use crate::operation::submodule_folders::{is_checked_out, opened};
 use crate::rollback::submodules::{NOT_CAPTURED, present_at};
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::names::{Oid, RefName, RepoPath};
