@@ -223,7 +223,7 @@ impl Context {
         })?;
         if !told.is_empty() {
             told.into_iter().for_each(|facts| self.hooks.note(facts));
-            kept_hooks::keep(self);
+            kept_hooks::keep(self.store.layout(), &mut self.hooks);
         }
         self.trace(&appended);
         if appended.iter().any(|envelope| envelope.event.may_change_learnings())
