@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::preview::{RemovedCommitLine, RollbackPreview, UnrestoredPathLine};
 use super::worktree::{WorktreeRollbackState, tell, worktree_change};
-use crate::checkpoint::submodules::{CapturedSubmodule, SubmoduleWhereabouts, options_within, repository_of, whereabouts};
+use crate::checkpoint::CapturedSubmodule;
+use crate::checkpoint::submodules::{SubmoduleWhereabouts, options_within, repository_of, whereabouts};
 use crate::checkpoint::{CapturedWorktree, CheckpointCaptures, capture_options};
 use crate::context::handle::Context;
 use crate::operation::extras_of;
