@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::preview::{RemovedCommitLine, RollbackPreview, UnrestoredPathLine};
+use super::unrestored_reasons::{MOVED, NOT_CAPTURED, NOT_HELD, REPLACED};
 use super::worktree::{WorktreeRollbackState, tell, worktree_change};
 use crate::checkpoint::CapturedSubmodule;
 use crate::checkpoint::submodules::{SubmoduleWhereabouts, options_within, repository_of, whereabouts};
@@ -27,18 +28,6 @@ use axiom_model::journal::journaled_changes::{HeadState, SubmoduleChange, Worktr
 
 /// How many commits that leave a branch are listed at most.
 const COMMITS: usize = 1000;
-
-/// The key under which a submodule is named that the checkpoint held, and whose repository does not hold it any more.
-pub(super) const NOT_HELD: &str = "submoduleNotHeld";
-
-/// The key under which a submodule is named of which nothing is known now, so that nothing is changed in it.
-pub(crate) const NOT_CAPTURED: &str = "submoduleNotCaptured";
-
-/// The key under which a submodule is named whose repository is that of another folder now.
-pub(super) const MOVED: &str = "submoduleMoved";
-
-/// The key under which a submodule is named in whose place another repository is now, so that nothing is changed in it.
-pub(super) const REPLACED: &str = "submoduleReplaced";
 
 /// What a submodule has now, with the commit of its capture.
 pub(crate) type PresentSubmodule = (CapturedWorktree, Option<Oid>);
