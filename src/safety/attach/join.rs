@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::hook::JoinerLine;
+use super::joiner_line::JoinerLine;
 use super::saving::{self, SaveRequest};
-use super::{packing, prompts};
+use super::{packing, prompt_lines};
 use crate::checkpoint::EarlierFile;
 use crate::context::handle::Context;
 use crate::running::hooks::report;
@@ -197,7 +197,7 @@ fn carry_out(files: &AttachFiles, lines: &[JoinerLine], worktree: &Path) -> Resu
     if let Err(error) = packing::pack(&ctx) {
         tracing::warn!(%error, "the checkpoints of sessions are not packed");
     }
-    prompts::forget_expired(&ctx)
+    prompt_lines::forget_expired(&ctx)
 }
 
 fn copies(lines: &[JoinerLine]) -> impl Iterator<Item = &str> {

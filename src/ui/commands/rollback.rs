@@ -24,7 +24,7 @@ use crate::wording::rollback::{nothing_changes, people};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::GateId;
-use axiom_safety::attach::since::changed_by_others;
+use axiom_safety::attach::changed_by_others;
 use axiom_safety::attach::{at_work, prompts};
 use axiom_safety::checkpoint as op;
 use axiom_safety::context::handle::Context;

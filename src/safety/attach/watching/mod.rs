@@ -16,7 +16,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::{hook::JoinerLine, join};
+use super::join;
+use super::joiner_line::JoinerLine;
 use crate::context::handle::Context;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
