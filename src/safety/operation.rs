@@ -14,30 +14,26 @@ pub mod in_progress;
 mod keep_ref;
 mod mounts;
 pub mod planned_changes;
-mod published_ref;
 pub mod recorded_head;
 pub(crate) mod staged;
 pub mod standing_lines;
+pub(crate) mod step_parts;
 mod steps;
-mod steps_report;
 pub mod stop_agents;
-pub(crate) mod submodule_folders;
 pub(crate) mod submodules;
 pub(crate) mod submodules_again;
 mod trash_folders;
 mod workspaces;
-mod worktree_step;
 
 use crate::context::handle::Context;
-use crate::operation::worktree_step::OperationContents;
+use crate::operation::step_parts::worktree_step::OperationContents;
 use crate::upkeep::tidy;
 use axiom_base::error::{Code, Error, Result, some_of};
 use axiom_base::own_process::end_signals::finish_first;
 use axiom_base::{env, files};
 use axiom_git::ChangeAttempt;
 use axiom_model::base::ids::{OperationId, TaskId};
-use axiom_model::journal::journaled::JournaledOperation;
-use axiom_model::journal::journaled::OperationEnd;
+use axiom_model::journal::journaled::{JournaledOperation, OperationEnd};
 use axiom_model::journal::journaled_changes::TrashChange;
 use axiom_model::state::current_state::{OpenOperation, State};
 use axiom_model::state::event::Event;
@@ -53,10 +49,10 @@ const NAMED: usize = 10;
 
 pub(crate) use bytes::{files_named, files_of, with_bytes_known};
 pub(crate) use keep_ref::{KeepRefContents, name_of as kept_ref};
+pub use step_parts::steps_report::OperationStepsReport;
+pub use step_parts::worktree_step::{capture_with, extras_of};
 pub(crate) use steps::is_there;
-pub use steps_report::OperationStepsReport;
 pub(crate) use workspaces::is_made_again;
-pub use worktree_step::{capture_with, extras_of};
 
 /// An operation that was open and has ended.
 #[derive(Debug)]

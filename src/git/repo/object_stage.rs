@@ -9,7 +9,6 @@ use gix::odb::memory::Storage;
 use super::stage_folder::StageFolder;
 use crate::base::loose::loose_file;
 use crate::base::waiting_objects::WaitingObjects;
-use axiom_base::error::Result;
 use axiom_base::files;
 
 /// The objects that are not yet in the object database.

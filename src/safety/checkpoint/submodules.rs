@@ -14,7 +14,7 @@ use super::captured::{CapturedSubmodule, CapturedWorktree};
 use super::checkpoint_problem::{CheckpointProblem, CheckpointVerifyDepth};
 use crate::context::handle::Context;
 use crate::folders::trash;
-use crate::operation::submodule_folders::has_files;
+use crate::operation::step_parts::submodule_folders::has_files;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::{CaptureOptions, ExpectedRefValue, RefEdit, Repository, SubmoduleFolder, Worktree, WorktreeCapture};
 use axiom_model::base::ids::CheckpointName;

@@ -13,7 +13,7 @@ use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::journal::journaled_changes::TrashChange;
 
-use super::submodule_folders::opened;
+use crate::operation::step_parts::submodule_folders::opened;
 
 /// The worktree or submodule at a path.
 fn there(ctx: &Context, path: &str) -> Result<Option<Worktree>> {

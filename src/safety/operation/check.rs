@@ -13,9 +13,9 @@ use axiom_model::state::settle::edit_fits;
 
 use super::recorded_head::is_at;
 use super::steps::is_there;
-use super::submodule_folders::opened;
 use super::{mounts, submodules, trash_folders};
-use crate::operation::worktree_step::{advance, restore, worktree};
+use crate::operation::step_parts::submodule_folders::opened;
+use crate::operation::step_parts::worktree_step::{advance, restore, worktree};
 
 /// Compares refs, HEADs, advanced branches, places of workspaces and task fields with what is expected, and looks for what
 /// would make a step fail: hooks that refuse, files and folders that cannot be changed, a trash that is not a folder. Files

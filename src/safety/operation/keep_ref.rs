@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::published_ref::publish;
 use super::submodules;
 use crate::context::handle::Context;
+use crate::operation::step_parts::published_ref::publish;
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_git::{NewCommit, TREE, TreeEntry};

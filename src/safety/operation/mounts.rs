@@ -13,8 +13,8 @@ use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::journal::journaled_changes::WorktreeChange;
 
 use super::bytes::files_of;
-use super::submodule_folders::opened;
-use crate::operation::worktree_step::{extras_of, worktree};
+use crate::operation::step_parts::submodule_folders::opened;
+use crate::operation::step_parts::worktree_step::{extras_of, worktree};
 
 /// Checks that an operation touches no mount: no workspace and no file in the way that contains a mount moves, and no file
 /// changes at a mount or in one. Where there are no mounts, it only reads the list of mounts once for each worktree.

@@ -14,10 +14,10 @@ use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::journal::journaled_changes::{BranchAdvance, StashChange, TrashChange, WorkspaceChange, WorktreeChange};
 
 use super::asides::{in_trash, put_back, take_away};
-use super::steps_report::OperationStepsReport;
 use super::workspaces::{aside, bring_back};
-use super::worktree_step::{OperationContents, advance, restore_worktree, worktree};
 use super::{submodules, submodules_again};
+use crate::operation::step_parts::steps_report::OperationStepsReport;
+use crate::operation::step_parts::worktree_step::{OperationContents, advance, restore_worktree, worktree};
 
 /// Carries out an operation; steps that are done already are recognized. To reverse an operation, carry out its inverse with
 /// [`ChangeAttempt::Back`]: then what another process changed meanwhile is left as it is.

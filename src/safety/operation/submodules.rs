@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::published_ref::publish;
 use super::recorded_head::is_at;
-use super::steps_report::OperationStepsReport;
-use super::submodule_folders::{has_files, is_checked_out, opened};
-use super::worktree_step::{OperationContents, restore_worktree};
 use crate::context::handle::Context;
+use crate::operation::step_parts::published_ref::publish;
+use crate::operation::step_parts::steps_report::OperationStepsReport;
+use crate::operation::step_parts::submodule_folders::{has_files, is_checked_out, opened};
+use crate::operation::step_parts::worktree_step::{OperationContents, restore_worktree};
 use axiom_base::error::Result;
 use axiom_base::{env, files};
 use axiom_git::{

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::context::handle::Context;
 use crate::folders::{trash, workspace_folder};
-use crate::operation::submodule_folders::opened;
-use crate::operation::worktree_step::worktree;
+use crate::operation::step_parts::submodule_folders::opened;
+use crate::operation::step_parts::worktree_step::worktree;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_git::Worktree;

@@ -25,7 +25,7 @@ use axiom_model::queries::known_paths::together;
 use super::not_restored::{excluded_now, not_read, not_restored, other_kind_now};
 use super::preview::{RollbackPreview, UnrestoredPathLine};
 use crate::operation::planned_changes::{AffectedFileLine, FileLossLine, MovedHeadLine};
-use crate::operation::submodule_folders::is_checked_out;
+use crate::operation::step_parts::submodule_folders::is_checked_out;
 use crate::operation::submodules::with_own_submodules;
 
 /// The state to which a worktree is rolled back.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{UndoExclusions, rebased};
 use crate::checkpoint::CheckpointCaptures;
 use crate::context::handle::Context;
-use crate::operation::submodule_folders::{is_checked_out, opened};
+use crate::operation::step_parts::submodule_folders::{is_checked_out, opened};
 use crate::rollback::submodules::present_at;
 use crate::rollback::unrestored_reasons::NOT_CAPTURED;
 use axiom_base::error::{Code, Error, Result};

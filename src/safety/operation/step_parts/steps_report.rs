@@ -26,7 +26,7 @@ pub struct OperationStepsReport {
 }
 
 impl OperationStepsReport {
-    pub(super) fn add(&mut self, worktree: &Worktree, report: RestoreReport) {
+    pub(in crate::operation) fn add(&mut self, worktree: &Worktree, report: RestoreReport) {
         let place = |path: &RepoPath| worktree.path().join(path.to_path()).display().to_string();
         self.files += report.written.len() + report.removed.len();
         self.moved_aside.extend(report.moved_aside);
@@ -39,7 +39,7 @@ impl OperationStepsReport {
 
     /// Handles the outcome of one step. Forwards, an error stops the operation. In a reversal, the failure is recorded and
     /// the rest goes on, unless the error passes by waiting or freeing disk space.
-    pub(super) fn or_named(&mut self, attempt: ChangeAttempt, what: &str, outcome: Result<()>) -> Result<()> {
+    pub(in crate::operation) fn or_named(&mut self, attempt: ChangeAttempt, what: &str, outcome: Result<()>) -> Result<()> {
         match outcome {
             Err(error) if attempt == ChangeAttempt::Back && !error.passes() => {
                 self.not_put_back.push(format!("{what}: {error}"));

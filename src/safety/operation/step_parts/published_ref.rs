@@ -6,7 +6,7 @@ use axiom_model::base::names::{Oid, RefName};
 
 /// Makes the ref, where it does not exist. While a `git gc` packs refs, an earlier try that made it may not be seen at once: one
 /// that keeps the same is this one.
-pub(super) fn publish(repo: &Repository, name: RefName, commit: Oid, reflog: &str) -> Result<()> {
+pub(in crate::operation) fn publish(repo: &Repository, name: RefName, commit: Oid, reflog: &str) -> Result<()> {
     let edit = RefEdit { name: name.clone(), expected: ExpectedRefValue::Absent, new: Some(commit.clone()) };
     match repo.refs().update_refs(&[edit], reflog) {
         Err(error) if error.code() == Code::ChangedMeanwhile => match repo.refs().read_ref(&name)? {

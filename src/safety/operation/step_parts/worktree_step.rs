@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::recorded_head::is_at;
 use super::steps_report::OperationStepsReport;
 use super::submodule_folders::opened;
 use crate::context::handle::Context;
 use crate::folders::trash;
+use crate::operation::recorded_head::is_at;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::{
@@ -22,7 +22,7 @@ use axiom_model::journal::journaled_changes::{BranchAdvance, WorktreeChange};
 
 /// The contents that an operation writes, prepared before its first change. Empty where they are made during the steps.
 #[derive(Debug, Default)]
-pub(super) struct OperationContents {
+pub(in crate::operation) struct OperationContents {
     pub worktrees: BTreeMap<String, PreparedFiles>,
     pub advances: BTreeMap<String, PreparedFiles>,
 }
@@ -53,7 +53,7 @@ impl OperationContents {
 }
 
 /// Calls `work` with the [`WorktreeRestore`] for a change.
-pub(super) fn restore<T>(
+pub(in crate::operation) fn restore<T>(
     ctx: &Context,
     (repo, worktree): (&Repository, &Worktree),
     change: &WorktreeChange,
@@ -67,7 +67,7 @@ pub(super) fn restore<T>(
 }
 
 /// Restores the files, then the index and the git operation in progress, while `index.lock` is held; then HEAD.
-pub(super) fn restore_worktree(
+pub(in crate::operation) fn restore_worktree(
     ctx: &Context,
     (repo, worktree): (&Repository, &Worktree),
     change: &WorktreeChange,
@@ -152,7 +152,7 @@ fn set_head(
 }
 
 /// Calls `work` with the [`CheckoutAdvance`] for a change.
-pub(super) fn advance<T>(
+pub(in crate::operation) fn advance<T>(
     ctx: &Context,
     change: &BranchAdvance,
     txn: &OperationId,
@@ -173,7 +173,7 @@ pub(super) fn advance<T>(
 }
 
 /// The worktree at a path.
-pub(super) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
+pub(in crate::operation) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
     match ctx.repo.worktrees().worktree_at(Path::new(path))? {
         Some(entry) => Ok(entry.worktree),
         None => Err(Error::new(Code::WorkspaceBroken, format!("'{path}' is no longer a worktree of this repository"))
