@@ -16,13 +16,10 @@ mod intents;
 mod known_paths;
 pub mod live;
 mod name;
-mod release;
-mod remove;
-mod retain;
+mod removal;
 mod session_worktree;
 pub mod submodules;
 mod suspend_agents;
-mod total_size;
 mod unchanged;
 mod unrestorable;
 mod verify;
@@ -60,8 +57,8 @@ pub use heal::{CheckpointRefDamage, HealDepth, at_once as heal_at_once, complete
 use intents::clear_abandoned;
 pub use intents::complete_intent;
 pub use known_paths::{EarlierFile, by_worktree as paths_by_worktree, can_build_on_newest};
-pub use remove::{CheckpointDeletionReport, chosen, clean_up, cleanup_plan, delete, protected_by_name, rules};
-pub use total_size::{CheckpointsTotal, known as known_total, limit as total_limit};
+pub use removal::remove::{CheckpointDeletionReport, chosen, clean_up, cleanup_plan, delete, protected_by_name, rules};
+pub use removal::total_size::{CheckpointsTotal, known as known_total, limit as total_limit};
 pub use unrestorable::{ended, refs_again};
 pub use verify::{CheckpointRepair, CheckpointVerifyReport, VerifiedCheckpoint, repair, verify};
 
@@ -189,7 +186,7 @@ fn intend_and_make(
     match make(ctx, &name, wanted, looked) {
         Ok(made) => {
             if !is_waited_for(wanted.trigger) {
-                retain::retain(ctx, wanted.trigger);
+                removal::retain::retain(ctx, wanted.trigger);
             }
             Ok(made)
         }

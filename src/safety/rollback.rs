@@ -12,14 +12,13 @@ mod one_worktree;
 mod own_worktrees;
 pub mod plan;
 pub(crate) mod preview;
-mod ref_lines;
+pub(crate) mod preview_lines;
 mod refs;
 mod removed_commits;
 pub mod replaced_bytes;
 mod some_paths;
 pub(crate) mod submodules;
 mod to_prompt;
-pub(crate) mod unrestored_reasons;
 pub mod workspace;
 pub(crate) mod worktree;
 
@@ -59,7 +58,7 @@ pub use exact_name::named_exactly;
 pub use newest_differing::{NewestDifferingCheckpoint, is_file as is_file_or_held, newest_differing};
 pub use no_change::may_change_nothing;
 pub use preview::{EarlierCaptureLine, MissingWorktreeLine, RemovedCommitLine, RollbackPreview, UnrestoredPathLine};
-pub use ref_lines::{MovedRefLine, UnrestoredRefLine};
+pub use preview_lines::ref_lines::{MovedRefLine, UnrestoredRefLine};
 pub use refs::LocalRefsPolicy;
 pub use to_prompt::PromptRollback;
 

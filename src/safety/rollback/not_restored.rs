@@ -12,7 +12,7 @@ use axiom_model::base::path_set::PathSet;
 use axiom_model::checkpoint::coverage::{CaptureCoverage, INDEX, PathSample};
 
 use super::preview::UnrestoredPathLine;
-use super::unrestored_reasons::{INDEX_UNREADABLE, NOT_IN_TIME, STAGED_LOST};
+use crate::rollback::preview_lines::unrestored_reasons::{INDEX_UNREADABLE, NOT_IN_TIME, STAGED_LOST};
 
 /// The changes that would bring back untracked files that the configuration excludes now. `changes` are the changes from the
 /// current tree to that of the checkpoint; `index` is the index tree of the checkpoint.

@@ -16,9 +16,11 @@ use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::operation::change_json;
 use axiom_model::state::current_state::State;
 
-use super::ref_lines::{MovedRefLine, UnrestoredRefLine};
-use super::unrestored_reasons::{INDEX_UNREADABLE, MOVED, NOT_CAPTURED, NOT_HELD, NOT_IN_TIME, REPLACED, STAGED_LOST};
 use crate::operation::planned_changes::{FileLossLine, PlannedChanges, place_from};
+use crate::rollback::preview_lines::ref_lines::{MovedRefLine, UnrestoredRefLine};
+use crate::rollback::preview_lines::unrestored_reasons::{
+    INDEX_UNREADABLE, MOVED, NOT_CAPTURED, NOT_HELD, NOT_IN_TIME, REPLACED, STAGED_LOST,
+};
 
 /// A commit that a rollback removes from its branch.
 #[derive(Debug, Clone, Serialize)]

@@ -15,7 +15,7 @@ use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::journal::journaled_changes::StashChange;
 
 use super::preview::RollbackPreview;
-use super::ref_lines::{MovedRefLine, UnrestoredRefLine};
+use crate::rollback::preview_lines::ref_lines::{MovedRefLine, UnrestoredRefLine};
 
 /// What happens to local refs, except the target, the tasks' branches and the branch that was checked out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::preview::{RemovedCommitLine, RollbackPreview, UnrestoredPathLine};
-use super::unrestored_reasons::{MOVED, NOT_CAPTURED, NOT_HELD, REPLACED};
 use super::worktree::{WorktreeRollbackState, tell, worktree_change};
 use crate::checkpoint::submodules::{SubmoduleWhereabouts, options_within, repository_of, whereabouts};
 use crate::checkpoint::{CapturedSubmodule, CapturedWorktree, CheckpointCaptures, capture_options};
@@ -14,6 +13,7 @@ use crate::operation::extras_of;
 use crate::operation::recorded_head::head_state;
 use crate::operation::step_parts::submodule_folders::{has_files, is_checked_out};
 use crate::operation::submodules_again::source;
+use crate::rollback::preview_lines::unrestored_reasons::{MOVED, NOT_CAPTURED, NOT_HELD, REPLACED};
 use axiom_base::error::Result;
 use axiom_git::{PathPatterns, Repository};
 use axiom_model::base::names::{Oid, RefName, RepoPath};

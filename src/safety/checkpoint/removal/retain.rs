@@ -11,7 +11,7 @@ use axiom_model::state::event_envelope::EventAuthor;
 
 /// Retention: deletes expired checkpoints in a transaction of its own, and releases what was kept for undo long enough.
 /// Called after each checkpoint; a failure here never fails the checkpoint that was made.
-pub(super) fn retain(ctx: &mut Context, made: CheckpointTrigger) {
+pub(in crate::checkpoint) fn retain(ctx: &mut Context, made: CheckpointTrigger) {
     // A checkpoint made for safety before another operation deletes nothing: the user may want back just what it would
     // delete.
     if axiom_model::checkpoint::trigger::is_safety(made) || ctx.found.nothing_expires {

@@ -1,13 +1,14 @@
 //! Deleting checkpoints: one journaled operation on their capture refs, which undo reverts like any other. Tags and notes
-//! are removed afterwards: see [`super::heal`].
+//! are removed afterwards: see [`crate::checkpoint::heal`].
 
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use super::{heal, release};
+use super::release;
 use crate::checkpoint;
 use crate::checkpoint::CheckpointRequest;
+use crate::checkpoint::heal;
 use crate::context::handle::Context;
 use crate::operation;
 use axiom_base::env;
@@ -121,14 +122,14 @@ pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<Checkpoin
 
 /// What becomes of the contents of a checkpoint that is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DeletedCheckpointFate {
+pub(in crate::checkpoint) enum DeletedCheckpointFate {
     /// They are kept for `keepDeletedDays`.
     ForUndo,
     /// Nothing keeps them any more.
     Nothing,
 }
 
-pub(super) fn delete_locked(
+pub(in crate::checkpoint) fn delete_locked(
     ctx: &mut Context,
     names: &[CheckpointName],
     keep: DeletedCheckpointFate,
