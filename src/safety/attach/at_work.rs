@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::sessions;
-use crate::attach::attached_session::AttachedSession;
+use crate::attach::sessions::attached_session::AttachedSession;
 use crate::context::handle::Context;
 use crate::rollback::RollbackScope;
 use axiom_base::error::Result;

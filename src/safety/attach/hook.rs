@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::attached_session::AttachedSession;
 use super::call_folder::folder_of;
-use super::joiner_line::JoinerLine;
 use super::turn_watch::{self, WatchedTurn};
 use super::went_back::told_meanwhile;
 use super::{join, sessions, unusable};
+use crate::attach::join::joiner_line::JoinerLine;
+use crate::attach::sessions::attached_session::AttachedSession;
 use crate::attach::since::own_commits;
 use crate::attach::since::own_commits::OwnCommitTracker;
 use axiom_base::env;

@@ -1,5 +1,7 @@
 //! The timeline of prompts: what each changed, and how to go back to it.
 
+pub mod changed_by_others;
+pub mod session_files;
 mod way_back;
 
 use std::collections::BTreeMap;

@@ -1,13 +1,16 @@
 //! The attached sessions of a repository, as files: what a hook notes while the program waits has to be cheap.
 
+pub mod attached_session;
+mod excludes;
+mod unstarted;
+
 use std::path::Path;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::attached_session::AttachedSession;
+use self::attached_session::AttachedSession;
 use super::newest_checkpoint::newest_coverage;
-use super::unstarted;
 use crate::context::handle::Context;
 use axiom_base::error::Result;
 use axiom_base::{env, files};

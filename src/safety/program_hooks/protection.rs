@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::status::ProgramEventStatus;
-use crate::attach::attached_session::AttachedSession;
 use crate::attach::sessions;
+use crate::attach::sessions::attached_session::AttachedSession;
 use crate::context::handle::Context;
 use axiom_git::Worktree;
 use axiom_model::program_hooks::edit::HookEntryStatus;

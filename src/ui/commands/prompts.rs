@@ -15,16 +15,13 @@ use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::base::forms::plural::count;
 use axiom_model::base::screen_colors::ColoredPart;
-use axiom_safety::attach::attached_session::AttachedSession;
-use axiom_safety::attach::not_saved;
 use axiom_safety::attach::not_saved::NotSavedPromptLine;
-use axiom_safety::attach::prompts;
-use axiom_safety::attach::prompts::Prompt;
-use axiom_safety::attach::session_files;
-use axiom_safety::attach::sessions;
+use axiom_safety::attach::prompts::{Prompt, session_files};
 use axiom_safety::attach::sessions::AttachedSessionJson;
+use axiom_safety::attach::sessions::attached_session::AttachedSession;
 use axiom_safety::attach::watching::watch_record;
 use axiom_safety::attach::watching::watch_record::WatchStatus;
+use axiom_safety::attach::{not_saved, prompts, sessions};
 use axiom_safety::context::placement::VerbPurpose;
 
 /// Arguments of `prompts`.

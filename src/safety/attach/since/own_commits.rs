@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::attach::attached_session::{AttachedSession, ShellCall};
 use crate::attach::sessions;
+use crate::attach::sessions::attached_session::{AttachedSession, ShellCall};
 use axiom_base::{env, files};
 use axiom_git::{Head, Repository};
 use axiom_model::attach::head_history::{BranchStep, HeadLogSurroundings, HeadPosition, OwnHeadMove, follow, is_nothing};

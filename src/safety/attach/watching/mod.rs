@@ -17,13 +17,12 @@ use std::time::{Duration, Instant, SystemTime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::join;
-use super::joiner_line::JoinerLine;
+use crate::attach::join::joiner_line::JoinerLine;
 use crate::context::handle::Context;
-use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
-use axiom_base::files;
 use axiom_base::files::{FileLock, LockAttempt};
 use axiom_base::own_process::end_signals;
+use axiom_base::{env, files};
 use axiom_git::{Repository, Worktree};
 use axiom_model::attach::act::DeferredSave;
 use axiom_model::attach::watching::{PendingWatchChanges, allowance, pause};

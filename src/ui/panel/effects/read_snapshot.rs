@@ -24,7 +24,7 @@ use axiom_model::state::current_state::State;
 use axiom_model::work::gates::gate::{GateKind, asks_of_planner};
 use axiom_model::work::sessions::supervisor_activity::SupervisorActivity;
 use axiom_model::work::tasks::task::{Task, TaskStatus};
-use axiom_safety::attach::attached_session::AttachedSession;
+use axiom_safety::attach::sessions::attached_session::AttachedSession;
 use axiom_safety::attach::{prompts, sessions};
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::disk_space;

@@ -1,7 +1,7 @@
 //! How many files a session changed, in its worktree and elsewhere.
 
-use super::attached_session::AttachedSession;
-use super::{elsewhere, prompts};
+use crate::attach::sessions::attached_session::AttachedSession;
+use crate::attach::{elsewhere, prompts};
 use crate::context::handle::Context;
 use axiom_base::error::Result;
 use axiom_git::{Repository, TreeChange};

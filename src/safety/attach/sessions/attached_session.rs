@@ -154,7 +154,7 @@ impl AttachedSession {
     }
 
     /// No shell command runs any more.
-    pub(super) fn call_ends(&mut self) -> Option<ShellCall> {
+    pub(in crate::attach) fn call_ends(&mut self) -> Option<ShellCall> {
         let call = self.call.take();
         self.call_ended = call.as_ref().map(|_| env::now()).or(self.call_ended);
         call
@@ -166,19 +166,19 @@ impl AttachedSession {
     }
 
     /// HEAD moved by what a shell command says itself.
-    pub(super) fn moved(&mut self, one: OwnHeadMove) {
+    pub(in crate::attach) fn moved(&mut self, one: OwnHeadMove) {
         self.moves.push(one);
         let over = self.moves.len().saturating_sub(MOVES);
         self.moves.drain(..over);
     }
 
     /// An edit tool named files in these nested repositories.
-    pub(super) fn named_nested(&mut self, folders: Vec<String>) {
+    pub(in crate::attach) fn named_nested(&mut self, folders: Vec<String>) {
         add_newest(&mut self.nested, folders);
     }
 
     /// An edit tool named these files, which are outside of the worktree: `status` shows the newest.
-    pub(super) fn named_outside(&mut self, paths: Vec<String>) {
+    pub(in crate::attach) fn named_outside(&mut self, paths: Vec<String>) {
         add_newest(&mut self.outside, paths);
     }
 }

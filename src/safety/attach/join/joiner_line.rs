@@ -8,7 +8,7 @@ use axiom_model::checkpoint::stamp::AttachedSessionStamp;
 /// A line for the joiner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct JoinerLine {
+pub(in crate::attach) struct JoinerLine {
     /// The session; a watch has none.
     #[serde(default)]
     pub stamp: Option<AttachedSessionStamp>,
