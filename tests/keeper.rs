@@ -15,7 +15,8 @@ use git_axiom::process::client::control;
 use git_axiom::process::client::launch::start_keeper;
 use git_axiom::process::client::leftovers::end_leftovers;
 use git_axiom::process::keeper::output::{LogLine, LogLineSource};
-use git_axiom::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, KeeperStopSignal, SpawnIntentCheck, VERSION};
+use git_axiom::process::keeper::record_files::VERSION;
+use git_axiom::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, KeeperStopSignal, SpawnIntentCheck};
 use git_axiom::process::keeper::{owner, spool};
 use git_axiom::process::{EndCause, ExitRecord, KeeperRecord, KeeperState, keeper_state, read_signals};
 

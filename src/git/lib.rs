@@ -87,18 +87,18 @@ pub use repo::handles::{
     RestoreReversals, Restores, ScratchFolders, Signatures, Stash, TaskCommits, Tips, Trees, UnfinishedWork, WorkspaceDamage,
     Workspaces, WorktreeOwners, WorktreeRegistrations, Worktrees,
 };
-pub use repo::identity::CommitterIdentity;
 pub use repo::inherited_lock::InheritedLockGuard;
 pub use repo::own_scratch::ScratchFolder;
 pub use repo::own_settings::users_editor;
 pub use repo::ownership::{ForeignGitDir, WorktreeOwner, named_by};
-pub use repo::person_ident::PersonIdent;
+pub use repo::person_ident::{CommitterIdentity, PersonIdent};
 pub use repo::program::{Git, GitOutput};
 pub use repo::repository::Repository;
 pub use repo::stale_locks::{GitLockFile, GitLockOwner};
 pub use repo::submodules::SubmoduleFolder;
 pub use repo::surrounding::outermost_worktree;
-pub use repo::worktrees::{FEW_WORKTREES, Worktree, WorktreeEntry};
+pub use repo::worktree_list::{FEW_WORKTREES, WorktreeEntry};
+pub use repo::worktrees::Worktree;
 pub use restore::advance::CheckoutAdvance;
 pub use restore::prepared::PreparedFiles;
 pub use restore::trash::{TrashedObstacle, in_trash, put_back, take_away_again};

@@ -3,8 +3,10 @@
 //! A checkpoint exists as soon as its capture ref does; [`complete_intent`] adds what a crash left out after that. Listing,
 //! comparing, verifying and removing checkpoints is in the files of the folder.
 
+mod captured;
 mod captures;
 mod checkpoint_list;
+mod checkpoint_problem;
 mod compact;
 mod difference;
 mod documents;
@@ -14,12 +16,10 @@ mod intents;
 mod known_paths;
 pub mod live;
 mod name;
-mod release;
-mod remove;
+mod removal;
 mod session_worktree;
 pub mod submodules;
 mod suspend_agents;
-mod total_size;
 mod unchanged;
 mod unrestorable;
 mod verify;
@@ -42,11 +42,12 @@ use axiom_model::checkpoint::stamp::AttachedSessionStamp;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_store::log_files::line::MAX_LINE;
 
-pub use captures::captured::{CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
+pub use captured::{CapturedSubmodule, CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
 pub use captures::{capture_all, capture_options, read_ahead, would_be_held, write_again};
 pub use checkpoint_list::{
     CheckpointDetails, CheckpointListing, capture_of_worktree, files_of_worktree, find, list, newest_at, read_document, show,
 };
+pub use checkpoint_problem::{CheckpointProblem, CheckpointVerifyDepth};
 pub use compact::{CompactReport, RepositoryObjectCounts, RepositorySpace, compact, objects, space};
 pub(crate) use difference::submodules_between;
 pub use difference::{ChangedPath, CheckpointDifference, difference};
@@ -56,13 +57,10 @@ pub use heal::{CheckpointRefDamage, HealDepth, at_once as heal_at_once, complete
 use intents::clear_abandoned;
 pub use intents::complete_intent;
 pub use known_paths::{EarlierFile, by_worktree as paths_by_worktree, can_build_on_newest};
-pub use remove::{CheckpointDeletionReport, chosen, clean_up, cleanup_plan, delete, protected_by_name, rules};
-pub use submodules::CapturedSubmodule;
-pub use total_size::{CheckpointsTotal, known as known_total, limit as total_limit};
+pub use removal::remove::{CheckpointDeletionReport, chosen, clean_up, cleanup_plan, delete, protected_by_name, rules};
+pub use removal::total_size::{CheckpointsTotal, known as known_total, limit as total_limit};
 pub use unrestorable::{ended, refs_again};
-pub use verify::{
-    CheckpointProblem, CheckpointRepair, CheckpointVerifyDepth, CheckpointVerifyReport, VerifiedCheckpoint, repair, verify,
-};
+pub use verify::{CheckpointRepair, CheckpointVerifyReport, VerifiedCheckpoint, repair, verify};
 
 // A rollback writes the restored state into the log: what a document may hold has to fit into one line of the log, together
 // with the rest of that event.
@@ -188,7 +186,7 @@ fn intend_and_make(
     match make(ctx, &name, wanted, looked) {
         Ok(made) => {
             if !is_waited_for(wanted.trigger) {
-                remove::retain(ctx, wanted.trigger);
+                removal::retain::retain(ctx, wanted.trigger);
             }
             Ok(made)
         }

@@ -14,7 +14,7 @@ use axiom_store::log_files::log;
 use axiom_store::log_files::log::LogPosition;
 use axiom_store::log_files::segments;
 use axiom_store::states::anchors;
-use axiom_store::states::snapshot::LoadedSnapshot;
+use axiom_store::states::snapshot::{self, LoadedSnapshot};
 
 /// Calls `each` with every event that the log holds, oldest first.
 pub fn each_event(layout: &StoreLayout, each: impl FnMut(EventEnvelope) -> Result<()>) -> Result<()> {
@@ -75,7 +75,7 @@ fn newest_after(ctx: &Context, anchors: Vec<u64>, enough: impl Fn(&[OperationRec
 /// # Errors
 /// `IO_FAILED`; `EVENT_LOG_TOO_NEW` where a newer version wrote the anchor.
 pub fn known_after(layout: &StoreLayout, seq: u64) -> Result<Option<Vec<OperationRecord>>> {
-    let Some(LoadedSnapshot { state, position, .. }) = anchors::load(layout, seq)? else { return Ok(None) };
+    let Some(LoadedSnapshot { state, position, .. }) = snapshot::load_anchor(layout, seq)? else { return Ok(None) };
     let (mut fold, mut began_anew) = (OperationFold::of_events_after(state), false);
     let read = log::read_after(layout, seq, Some(position), |envelope| {
         began_anew |= matches!(envelope.event, Event::StateAdopted { .. });
@@ -127,7 +127,7 @@ pub struct TaskAuditPart {
 
 /// The history of one task after event `seq`; `None` where that is not to be had from the anchor there.
 pub fn audit_after(layout: &StoreLayout, id: &TaskId, seq: u64) -> Result<Option<TaskAuditPart>> {
-    let Some(LoadedSnapshot { state, position, .. }) = anchors::load(layout, seq)? else { return Ok(None) };
+    let Some(LoadedSnapshot { state, position, .. }) = snapshot::load_anchor(layout, seq)? else { return Ok(None) };
     let record = state.record.tasks.get(id);
     let has_all_attempts =
         state.agent_on(id).is_none() && record.is_none_or(|record| record.iterations == 0 && record.retry_count == 0);

@@ -17,6 +17,7 @@ pub mod planned_changes;
 pub mod recorded_head;
 pub(crate) mod staged;
 pub mod standing_lines;
+pub(crate) mod step_parts;
 mod steps;
 pub mod stop_agents;
 pub(crate) mod submodules;
@@ -25,14 +26,14 @@ mod trash_folders;
 mod workspaces;
 
 use crate::context::handle::Context;
+use crate::operation::step_parts::worktree_step::OperationContents;
 use crate::upkeep::tidy;
 use axiom_base::error::{Code, Error, Result, some_of};
 use axiom_base::own_process::end_signals::finish_first;
 use axiom_base::{env, files};
 use axiom_git::ChangeAttempt;
 use axiom_model::base::ids::{OperationId, TaskId};
-use axiom_model::journal::journaled::JournaledOperation;
-use axiom_model::journal::journaled::OperationEnd;
+use axiom_model::journal::journaled::{JournaledOperation, OperationEnd};
 use axiom_model::journal::journaled_changes::TrashChange;
 use axiom_model::state::current_state::{OpenOperation, State};
 use axiom_model::state::event::Event;
@@ -48,9 +49,9 @@ const NAMED: usize = 10;
 
 pub(crate) use bytes::{files_named, files_of, with_bytes_known};
 pub(crate) use keep_ref::{KeepRefContents, name_of as kept_ref};
-pub use steps::OperationStepsReport;
+pub use step_parts::steps_report::OperationStepsReport;
+pub use step_parts::worktree_step::{capture_with, extras_of};
 pub(crate) use steps::is_there;
-pub use steps::{capture_with, extras_of};
 pub(crate) use workspaces::is_made_again;
 
 /// An operation that was open and has ended.
@@ -99,7 +100,7 @@ fn begin_and_finish(ctx: &mut Context, operation: &JournaledOperation) -> Result
     ctx.no_open_operation()?;
     check::expectations(ctx, operation)?;
     trash_folders::make(ctx, operation, ctx.txn())?;
-    let ready = steps::OperationContents::stage(ctx, operation, &ctx.txn().clone())?;
+    let ready = OperationContents::stage(ctx, operation, &ctx.txn().clone())?;
     // Before the event that names the ref: a crash in between leaves a ref that is released with the others.
     keep_ref::keep(ctx, operation, &ctx.txn().clone())?;
     let _finish_first = finish_first();
@@ -166,7 +167,7 @@ pub fn finish_open(ctx: &mut Context) -> Result<Option<EndedOperation>> {
         return reverse_steps(ctx, open).map(Some);
     }
     in_transaction(ctx, &open.txn, |ctx| {
-        steps::carry_out(ctx, &open.operation, &open.txn, ChangeAttempt::Again, &steps::OperationContents::default())?;
+        steps::carry_out(ctx, &open.operation, &open.txn, ChangeAttempt::Again, &OperationContents::default())?;
         let moved = asides::moved_aside(ctx, &open.operation, &open.txn)?;
         end(ctx, OperationEnd::Done, moved)
     })?;
@@ -209,7 +210,7 @@ fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<EndedOperatio
     let (left, not_put_back) = in_transaction(ctx, &open.txn, |ctx| {
         let inverse = open.operation.clone().inverse(open.operation.kind.clone(), open.operation.title.clone());
         // The same trash: what the first direction moved there shows the reversal how far it got.
-        let done = steps::carry_out(ctx, &inverse, &open.txn, ChangeAttempt::Back, &steps::OperationContents::default())?;
+        let done = steps::carry_out(ctx, &inverse, &open.txn, ChangeAttempt::Back, &OperationContents::default())?;
         let aside = asides::moved_aside(ctx, &inverse, &open.txn)?;
         let stays = asides::put_back(ctx, &aside)?;
         end(ctx, OperationEnd::Aborted, Vec::new())?;

@@ -1,6 +1,7 @@
 //! Rolling back to a checkpoint: safety checkpoint, journal, worktrees, refs, workspaces, state. Plans and previews are in
 //! the files of the folder; carrying them out is in `operation`.
 
+mod beside_worktree;
 mod exact_name;
 mod gone_worktrees;
 mod left_alone;
@@ -11,6 +12,7 @@ mod one_worktree;
 mod own_worktrees;
 pub mod plan;
 pub(crate) mod preview;
+pub(crate) mod preview_lines;
 mod refs;
 mod removed_commits;
 pub mod replaced_bytes;
@@ -47,8 +49,8 @@ use axiom_model::work::restorable::standing_changes::TaskStandingChanges;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::tasks::task::{TaskChangeSet, TaskStatus};
 
+use self::beside_worktree::BesideWorktree;
 use self::own_worktrees::OwnWorktreesFate;
-use self::to_prompt::BesideWorktree;
 use crate::operation::planned_changes::FileLossLine;
 use crate::operation::standing_lines::OpenedGates;
 pub use crate::operation::stop_agents::StoppedAgentLine;
@@ -56,7 +58,8 @@ pub use exact_name::named_exactly;
 pub use newest_differing::{NewestDifferingCheckpoint, is_file as is_file_or_held, newest_differing};
 pub use no_change::may_change_nothing;
 pub use preview::{EarlierCaptureLine, MissingWorktreeLine, RemovedCommitLine, RollbackPreview, UnrestoredPathLine};
-pub use refs::{LocalRefsPolicy, MovedRefLine, UnrestoredRefLine};
+pub use preview_lines::ref_lines::{MovedRefLine, UnrestoredRefLine};
+pub use refs::LocalRefsPolicy;
 pub use to_prompt::PromptRollback;
 
 /// A completed rollback.

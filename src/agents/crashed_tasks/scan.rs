@@ -28,7 +28,7 @@ use axiom_model::work::iteration_marker::{
 };
 use axiom_model::work::signals::reports::TaskReports;
 use axiom_model::work::tasks::wip;
-use axiom_model::work::verifying::checks::kept_results;
+use axiom_model::work::verifying::kept_results;
 use axiom_process::keeper::output::LogLineSource;
 use axiom_process::keeper::record_files::read_record;
 use axiom_process::keeper::records::KeeperRecord;

@@ -44,7 +44,7 @@ pub fn find(ctx: &Context, stay: &BTreeSet<&TaskId>) -> Result<Vec<String>> {
         let (words, they_are) = (count_of(processes, "process", "processes"), if processes == 1 { "it is" } else { "they are" });
         found.push(format!("{words} of a dead keeper: {they_are} ended"));
     }
-    found.extend(kept_hooks::left(ctx).iter().map(|run| format!("{}: that is recorded", run.summary())));
+    found.extend(kept_hooks::left(ctx.layout()).iter().map(|run| format!("{}: that is recorded", run.summary())));
     Ok(found)
 }
 

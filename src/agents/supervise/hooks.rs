@@ -62,7 +62,7 @@ impl Supervisor<'_> {
             let cut_off = self.hooks.doing().map_or_else(String::new, |doing| format!(" ({})", doing.what_in_words()));
             let left = self.core.desk.ctx.hooks.forget_due() + usize::from(self.hooks.reporting.take().is_some());
             let events = count_of(left, "event was", "events were");
-            kept_hooks::keep(self.core.desk.ctx);
+            kept_hooks::keep(self.core.desk.ctx.store.layout(), &mut self.core.desk.ctx.hooks);
             self.core.desk.warn(format!("{events} not told to hooks: the session has ended{cut_off}"));
         }
     }
@@ -83,7 +83,7 @@ impl HookReports {
                 core.desk.warn(format!("what hooks did is not recorded: {error}"));
             }
             core.desk.ctx.hooks.told();
-            kept_hooks::keep(core.desk.ctx);
+            kept_hooks::keep(core.desk.ctx.store.layout(), &mut core.desk.ctx.hooks);
         }
         match core.desk.ctx.hooks.take_dropped() {
             0 => {}
@@ -93,7 +93,7 @@ impl HookReports {
             }
         }
         let Some(facts) = core.desk.ctx.hooks.next_due() else { return false };
-        kept_hooks::keep(core.desk.ctx);
+        kept_hooks::keep(core.desk.ctx.store.layout(), &mut core.desk.ctx.hooks);
         let event = facts.event;
         if let EventHooks::Run(hooks, tree) = core.desk.ctx.hooks.at(event) {
             match run_hooks(core.desk.ctx, &core.bell, facts, &hooks, &tree) {
@@ -103,7 +103,7 @@ impl HookReports {
         }
         if self.reporting.is_none() {
             core.desk.ctx.hooks.told();
-            kept_hooks::keep(core.desk.ctx);
+            kept_hooks::keep(core.desk.ctx.store.layout(), &mut core.desk.ctx.hooks);
         }
         true
     }

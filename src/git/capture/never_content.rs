@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::repo::handles::Captures;
-use crate::repo::ownership::is_same_place;
+use crate::repo::pointer_files::is_same_place;
 use crate::repo::worktrees::Worktree;
 use axiom_model::base::names::RepoPath;
 

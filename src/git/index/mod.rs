@@ -16,6 +16,7 @@ pub(super) mod filters;
 pub(super) mod folders;
 pub(super) mod lock;
 pub(super) mod odd_names;
+mod own_index_edits;
 pub(super) mod path_patterns;
 pub(super) mod placed_file;
 pub(super) mod plain_contents;

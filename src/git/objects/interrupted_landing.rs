@@ -10,7 +10,7 @@ use axiom_model::base::names::Oid;
 
 use super::landing::{LANDING, land_folder, lay_out, loose_in, packs_in};
 use crate::repo::handles::Durability;
-use crate::repo::own_scratch::OrphanScratchFolder;
+use crate::repo::orphan_scratch::OrphanScratchFolder;
 
 /// The largest pack that is taken in after a power loss. Our packs contain only what one operation made.
 const PACK_LIMIT: u64 = 2 * 1024 * 1024 * 1024;

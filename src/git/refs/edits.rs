@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
-use axiom_model::base::names::{Oid, RefName};
-use axiom_model::base::own_names::{LINKED, is_own_ref};
+use axiom_model::base::names::{LINKED, Oid, RefName};
+use axiom_model::base::own_names::is_own_ref;
 use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
 

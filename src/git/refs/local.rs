@@ -9,8 +9,7 @@ use gix::bstr::ByteSlice;
 
 use axiom_base::error::{Error, Result};
 use axiom_base::files;
-use axiom_model::base::names::{Oid, RefName, spelled};
-use axiom_model::base::own_names::LINKED;
+use axiom_model::base::names::{LINKED, Oid, RefName, spelled};
 use axiom_model::checkpoint::local_refs::{LEFT_OUT, LocalRefSnapshot, STASH, StashEntry, is_held};
 
 use super::own_refs::REF_LIMIT;

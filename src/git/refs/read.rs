@@ -8,8 +8,7 @@ use gix::bstr::ByteSlice;
 
 use axiom_base::error::Result;
 use axiom_base::{env, files};
-use axiom_model::base::names::{Oid, RefName, spelled};
-use axiom_model::base::own_names::LINKED;
+use axiom_model::base::names::{LINKED, Oid, RefName, spelled};
 
 use super::edits::RefValue;
 use super::own_refs::REF_LIMIT;

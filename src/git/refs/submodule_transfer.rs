@@ -7,8 +7,9 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::repo::handles::{Refs, Worktrees};
+use crate::repo::pointer_files::path_of;
 use crate::repo::program::Git;
-use crate::repo::repository::{Repository, path_of};
+use crate::repo::repository::Repository;
 use crate::repo::submodules::relative;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::{Code, Error, Result};

@@ -17,9 +17,9 @@ use gix::config::{File, Source};
 use axiom_base::files;
 use axiom_process::os::command::is_repository_local;
 
-use super::repository::path_of;
 use super::shortcuts::keys::{is_plain_core, is_plain_extension};
 use crate::base::formats::HashKind;
+use crate::repo::pointer_files::path_of;
 
 /// The largest configuration file, gitfile or HEAD that is read; larger ones are left to git.
 const LIMIT: u64 = 64 * 1024;

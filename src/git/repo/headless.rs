@@ -8,7 +8,7 @@ use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::base::names::{Oid, spelled};
 
 use super::nested::is_head;
-use super::repository::path_of;
+use crate::repo::pointer_files::path_of;
 
 /// The largest log and the largest small file that is read.
 const LOG_LIMIT: u64 = 64 * 1024 * 1024;

@@ -5,23 +5,7 @@ use axiom_base::error::{Code, Error, Result};
 
 use super::shortcuts::FastWay;
 use crate::repo::handles::Identities;
-use crate::repo::person_ident::PersonIdent;
-
-/// The name and address of the committer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommitterIdentity {
-    /// The name.
-    pub name: String,
-    /// The mail address.
-    pub email: String,
-}
-
-impl CommitterIdentity {
-    /// That of git axiom itself.
-    pub(crate) fn ours() -> Self {
-        Self { name: "git axiom".to_owned(), email: "git-axiom@localhost".to_owned() }
-    }
-}
+use crate::repo::person_ident::{CommitterIdentity, PersonIdent};
 
 /// What of a user's identity can be known without a call of git.
 enum PlainIdentity {

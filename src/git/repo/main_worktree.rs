@@ -9,9 +9,9 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_process::os::command::command_with_callers_repository;
 
 use super::program::run_captured;
-use super::repository::path_of;
 use super::shortcuts::FastWay;
 use super::worktrees::Worktree;
+use crate::repo::pointer_files::path_of;
 
 /// The result of the search for the main worktree.
 enum FoundMainWorktree {

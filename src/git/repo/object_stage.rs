@@ -6,11 +6,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use gix::odb::memory::Storage;
 
-use super::repository::Repository;
 use super::stage_folder::StageFolder;
-use crate::base::loose::{self, loose_file};
+use crate::base::loose::loose_file;
 use crate::base::waiting_objects::WaitingObjects;
-use axiom_base::error::Result;
 use axiom_base::files;
 
 /// The objects that are not yet in the object database.
@@ -108,28 +106,5 @@ impl ObjectStage {
     /// The bytes of the file of an object that has just landed.
     pub fn size_landed(&self, id: &gix::oid) -> Option<u64> {
         locked(&self.waiting).size_landed(id)
-    }
-
-    /// The folder, with the layout of an object database and all objects in it.
-    pub fn open_folder(&self, repo: &Repository) -> Result<&StageFolder> {
-        let folder = self.folder(repo)?;
-        folder.open(repo)?;
-        let mut waiting = locked(&self.waiting);
-        for (id, (kind, content)) in waiting.objects().iter() {
-            loose::write(folder.path(), id, &loose::encoded(*kind, content)?)?;
-        }
-        waiting.all_are_elsewhere();
-        Ok(folder)
-    }
-
-    pub(crate) fn folder(&self, repo: &Repository) -> Result<&StageFolder> {
-        match self.folder.get() {
-            Some(folder) => Ok(folder),
-            // If another thread was first, this folder is dropped at once.
-            None => {
-                let made = StageFolder::make(repo)?;
-                Ok(self.folder.get_or_init(|| made))
-            }
-        }
     }
 }

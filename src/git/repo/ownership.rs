@@ -4,14 +4,12 @@
 use crate::repo::handles::WorktreeOwners;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 
-use super::repository::path_of;
-use super::worktrees::{POINTER_LIMIT, trimmed};
+use super::pointer_files::{POINTER_LIMIT, is_same_place, linked_to, path_of, trimmed};
 use crate::base::readable::is_caused_by_gap;
 
 /// Which repository a folder belongs to, judged by its `.git`.
@@ -42,19 +40,6 @@ impl ForeignGitDir {
     pub fn is_a_repository(&self) -> bool {
         self.git_dir.join("HEAD").symlink_metadata().is_ok()
     }
-}
-
-/// Whether two paths are the same file or folder: both have the same device and inode now. A bind mount is the same as its
-/// source.
-pub(crate) fn is_same_place(one: &Path, other: &Path) -> bool {
-    let place = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
-    matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
-}
-
-/// Where a `.git` leads that is a link.
-pub(super) fn linked_to(pointer: &Path) -> Option<PathBuf> {
-    let is_link = pointer.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
-    if is_link { std::fs::read_link(pointer).ok() } else { None }
 }
 
 /// The git directory that the `.git` file of a folder names, whether or not it exists.

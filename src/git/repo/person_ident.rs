@@ -2,7 +2,21 @@
 
 use axiom_base::env;
 
-use super::identity::CommitterIdentity;
+/// The name and address of the committer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitterIdentity {
+    /// The name.
+    pub name: String,
+    /// The mail address.
+    pub email: String,
+}
+
+impl CommitterIdentity {
+    /// That of git axiom itself.
+    pub(crate) fn ours() -> Self {
+        Self { name: "git axiom".to_owned(), email: "git-axiom@localhost".to_owned() }
+    }
+}
 
 /// Name, address and time, as in a commit or tag.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

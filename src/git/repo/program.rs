@@ -59,6 +59,18 @@ pub struct Git<'r> {
     filters: ActiveFilters,
 }
 
+impl Repository {
+    /// A call of git with the common directory, without a worktree.
+    pub fn git(&self) -> Git<'_> {
+        Git::new(self, None)
+    }
+
+    /// A call of git in a worktree.
+    pub fn git_in<'r>(&'r self, worktree: &'r Worktree) -> Git<'r> {
+        Git::new(self, Some(worktree))
+    }
+}
+
 impl<'r> Git<'r> {
     pub(crate) fn new(repository: &'r Repository, worktree: Option<&'r Worktree>) -> Self {
         Self {

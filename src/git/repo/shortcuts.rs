@@ -27,7 +27,6 @@ mod tests;
 
 use super::repository::Repository;
 use crate::base::formats::RefFormat;
-pub(crate) use read::ShortcutConditions;
 
 /// What is done without the `git` program, if nothing forbids it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,42 +3,33 @@
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use axiom_base::error::{Error, Result};
+use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_base::files::FileLock;
 
 use crate::base::quoted_paths::quoted;
-use crate::repo::opened_by_gix::SLOTS;
 use crate::repo::own_scratch::{OWNED, ScratchFolder, claim};
-use crate::repo::repository::Repository;
 
 /// The folder of the stage.
 #[derive(Debug)]
 pub(crate) struct StageFolder {
-    folder: ScratchFolder,
-    state: Mutex<StageFolderState>,
-    gix: OnceLock<gix::ThreadSafeRepository>,
+    pub(super) folder: ScratchFolder,
+    pub(super) state: Mutex<StageFolderState>,
+    pub(super) gix: OnceLock<gix::ThreadSafeRepository>,
 }
 
 /// What the folder is ready for.
 #[derive(Debug)]
-struct StageFolderState {
+pub(super) struct StageFolderState {
     /// Whether the folder is there.
-    is_there: bool,
+    pub is_there: bool,
     /// Held as long as it is there, where the file system has locks.
-    owned: Option<FileLock>,
+    pub owned: Option<FileLock>,
     /// Whether it has the layout of an object database, for git and gix. Else only what lands from memory is written here.
-    is_open: bool,
+    pub is_open: bool,
 }
 
 impl StageFolder {
-    /// Makes one.
-    pub fn make(repo: &Repository) -> Result<Self> {
-        let mut folder = repo.scratch_folders().make()?;
-        let owned = folder.take_lock();
-        Ok(Self { folder, state: Mutex::new(StageFolderState { is_there: true, owned, is_open: false }), gix: OnceLock::new() })
-    }
-
     /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
@@ -60,7 +51,7 @@ impl StageFolder {
         self.claim_as(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn claim_as(&self, state: &mut StageFolderState) -> Result<()> {
+    pub(super) fn claim_as(&self, state: &mut StageFolderState) -> Result<()> {
         if !state.is_there || !self.path().is_dir() {
             *state = StageFolderState { is_there: false, owned: None, is_open: false };
             files::create_dirs_unsynced(self.path())?;
@@ -68,33 +59,6 @@ impl StageFolder {
             state.is_there = true;
         }
         Ok(())
-    }
-
-    /// Makes the folder ready for git and gix.
-    pub fn open(&self, repo: &Repository) -> Result<()> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.claim_as(&mut state)?;
-        if state.is_open {
-            return Ok(());
-        }
-        files::create_dirs_unsynced(&self.path().join("info"))?;
-        let mut line = quoted(&repo.common_dir().join("objects"));
-        line.push(b'\n');
-        files::write_scratch(&self.path().join("info/alternates"), &line)?;
-        if self.gix.get().is_none() {
-            let made = self.with_gix(repo)?;
-            self.gix.get_or_init(|| made);
-        }
-        state.is_open = true;
-        Ok(())
-    }
-
-    fn with_gix(&self, repo: &Repository) -> Result<gix::ThreadSafeRepository> {
-        let mut gix = repo.opened()?.clone();
-        let options = gix::odb::store::init::Options { slots: SLOTS, ..Default::default() };
-        let store = gix::odb::Store::at_opts(self.path().to_owned(), repo.hash().gix(), &mut std::iter::empty(), options);
-        gix.objects = store.map_err(|e| Error::io("open the folder", self.path(), e))?.into();
-        Ok(gix)
     }
 
     /// Removes the folder.

@@ -4,7 +4,6 @@
 //! submodule's own folder, and names that folder back, or none after `git submodule deinit`. Its own configuration starts nothing that
 //! the superproject's would not: its hooks do not run, and of its filters those count that the superproject has too.
 
-use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -15,17 +14,15 @@ use gix::config::file::Metadata;
 use gix::config::{File, Source};
 
 use super::nested::{is_git_dir, is_repository};
-use super::ownership::{is_same_place, named_by};
-use super::repository::{Repository, path_of};
+use super::ownership::named_by;
+use super::repository::Repository;
 use super::worktrees::Worktree;
 use crate::base::formats::{HashKind, RefFormat};
 use crate::repo::handles::Worktrees;
+use crate::repo::pointer_files::{is_same_place, path_of};
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_model::base::names::without_dots;
-
-/// The repositories of submodules that were opened, by folder and git directory.
-pub(crate) type OpenSubmodules = BTreeMap<(PathBuf, PathBuf), Arc<Repository>>;
 
 /// The largest configuration file that is read.
 const CONFIG_LIMIT: u64 = 1024 * 1024;

@@ -9,10 +9,8 @@ use axiom_base::{env, files};
 use axiom_model::base::names::RepoPath;
 
 use super::nested_repositories::NestedRepositories;
-use super::permissions::{PermissionSource, PreparedPermissions};
 use super::plan::RestoreStep;
 use super::prepared::PreparedFiles;
-use super::run::{changed_meanwhile, vanished};
 use super::types::{
     ChangeAttempt, DifferingSubmodule, MovedObstacle, PlannedPath, RestoreReport, UnrestoredPath, WorktreeRestore,
 };
@@ -21,6 +19,8 @@ use crate::capture::permissions::ResolvedPermissions;
 use crate::index::placed_file::PlacedFile;
 use crate::repo::file_system::FileSystemSupport;
 use crate::repo::nested::is_repository;
+use crate::restore::meanwhile::{changed_meanwhile, vanished};
+use crate::restore::prepared_permissions::{PermissionSource, PreparedPermissions};
 use crate::restore::trash_folder::{Trash, TrashSet};
 
 /// One restore while its moves are made.

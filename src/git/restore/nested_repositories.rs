@@ -9,13 +9,14 @@ use axiom_base::error::Result;
 use axiom_model::base::names::{Oid, RepoPath};
 
 use super::plan::PresentState;
-use super::run::{executable, without_submodules};
 use super::trash::something_stays;
 use super::types::{ChangeAttempt, WorktreeRestore};
 use crate::base::path_inspection::{PathOccupant, WorktreeInspector};
 use crate::base::tree_change::{FileId, TreeChange};
 use crate::repo::handles::Restores;
 use crate::repo::nested::is_repository;
+use crate::restore::changes::without_submodules;
+use crate::restore::present_files::executable;
 
 /// Repositories within a worktree whose content no capture holds: they are moved as a whole.
 #[derive(Debug, Default)]

@@ -9,10 +9,10 @@ use axiom_base::files::MoveConstraints;
 use axiom_model::base::names::RepoPath;
 
 use super::prepared::PreparedFiles;
-use super::run::without_submodules;
 use super::types::WorktreeRestore;
 use crate::base::tree_change::TreeChange;
 use crate::repo::handles::Restores;
+use crate::restore::changes::without_submodules;
 
 /// How many places an error names.
 const NAMED: usize = 10;

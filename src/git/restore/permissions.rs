@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
@@ -16,6 +16,7 @@ use axiom_model::base::names::RepoPath;
 
 use super::moves::RestoreMoves;
 use super::plan::RestoreStep;
+use super::prepared_permissions::{PermissionSource, PreparedPermissions, ReplacedFile};
 use super::types::{ChangeAttempt, PlannedPath};
 use crate::base::path_inspection::{PathOccupant, WorktreeInspector, look};
 use crate::capture::permissions::{RecordedPermissions, ResolvedPermissions, recorded};
@@ -219,49 +220,6 @@ impl RestoreMoves<'_> {
             },
         }
     }
-}
-
-/// A prepared file that was given its permissions.
-#[derive(Debug, Clone)]
-pub(crate) struct PreparedPermissions {
-    given: PermissionSource,
-    /// The file that it replaces, as it was then.
-    replaced: Option<ReplacedFile>,
-}
-
-/// A file that is replaced: what decides which permissions the new file gets.
-#[derive(Debug, Clone)]
-struct ReplacedFile {
-    place: PathBuf,
-    meta: Metadata,
-    attributes: ExtendedAttributes,
-}
-
-impl ReplacedFile {
-    fn of(place: PathBuf, meta: Metadata) -> Result<Self> {
-        let attributes = files::attributes(&place)?;
-        Ok(Self { place, meta, attributes })
-    }
-}
-
-impl PartialEq for ReplacedFile {
-    fn eq(&self, other: &Self) -> bool {
-        let of = |meta: &Metadata| (meta.dev(), meta.ino(), meta.mode(), meta.uid(), meta.gid());
-        self.place == other.place && of(&self.meta) == of(&other.meta) && self.attributes == other.attributes
-    }
-}
-
-/// Which permissions a prepared file was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PermissionSource {
-    /// None: a link has no permissions.
-    Nothing,
-    /// Those that the capture recorded.
-    Recorded,
-    /// Those of the file that it replaces.
-    Replaced,
-    /// Those that git gives: it replaces no file.
-    New,
 }
 
 fn permissions_lost(path: &RepoPath, error: Error) -> Error {

@@ -8,7 +8,6 @@ use axiom_base::files;
 use axiom_model::base::forms::line_ends::LineEndConfig;
 use axiom_model::base::names::{Oid, RepoPath};
 
-use super::permissions::PreparedPermissions;
 use crate::base::flat_name::flat_name;
 use crate::capture::file_differences::{TreeEntryCache, bytes_of};
 use crate::capture::lfs_store::LfsStore;
@@ -18,6 +17,7 @@ use crate::index::filters::{WHOLE_LIMIT, is_of_a_filter};
 use crate::objects::durability::sync_file_system;
 use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
+use crate::restore::prepared_permissions::PreparedPermissions;
 
 /// How many bytes a path may have, with the one that ends it (PATH_MAX; less on other systems).
 const LONGEST_PATH: usize = if cfg!(target_os = "linux") { 4096 } else { 1024 };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
+use std::os::unix::fs::PermissionsExt;
 
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
@@ -151,4 +152,8 @@ fn hashes(git: Git<'_>, how: &[&str], paths: &[RepoPath]) -> Result<Vec<(RepoPat
     }
     let ids: Vec<Oid> = output.text()?.lines().map(Oid::new).collect::<Result<_>>()?;
     Ok(paths.iter().cloned().zip(ids).collect())
+}
+
+pub(super) fn executable(meta: &std::fs::Metadata) -> bool {
+    meta.permissions().mode() & 0o100 != 0
 }

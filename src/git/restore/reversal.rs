@@ -10,7 +10,6 @@ use axiom_model::base::names::{Oid, RepoPath};
 use super::plan::{PresentState, RestoreStep, decide_back};
 use super::prepared::RecordedTree;
 use super::present_files::{FailedFilterPolicy, are_as_they_were, hash_files, is_what_is_held};
-use super::run::{executable, wanted_folders};
 use super::types::{ChangeAttempt, LINK_LIMIT, PlannedPath, WorktreeRestore};
 use crate::base::path_inspection::{FileTouchStamp, PathOccupant, WorktreeInspector};
 use crate::base::readable::{can_be_read, is_caused_by_gap};
@@ -21,6 +20,8 @@ use crate::capture::present_hashes::hash_here;
 use crate::capture::raw::RawFile;
 use crate::repo::handles::RestoreReversals;
 use crate::repo::worktrees::Worktree;
+use crate::restore::changes::wanted_folders;
+use crate::restore::present_files::executable;
 use crate::restore::trash_folder::Trash;
 
 /// The execute bit of a mode.

@@ -6,18 +6,20 @@
 //! reversed by running it with the trees swapped.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use axiom_base::error::{Code, Error, Result, some_of};
+use axiom_base::error::Result;
 use axiom_base::{env, files};
 use axiom_model::base::names::RepoPath;
 
+use super::changes::{wanted_folders, without_submodules};
+use super::meanwhile::{changed_meanwhile, vanished};
 use super::moves::RestoreMoves;
 use super::nested_repositories::NestedRepositories;
 use super::plan::{PresentState, RestoreStep, decide};
 use super::prepared::{PreparedFiles, RecordedTree};
-use super::types::{ChangeAttempt, DifferingSubmodule, LINK_LIMIT, PlannedPath, RestoreReport, WorktreeRestore};
+use super::present_files::executable;
+use super::types::{ChangeAttempt, LINK_LIMIT, PlannedPath, RestoreReport, WorktreeRestore};
 use crate::base::path_inspection::{FileTouchStamp, PathOccupant, WorktreeInspector, look_at};
 use crate::base::tree_change::{FileId, TreeChange};
 use crate::capture::permissions::{RecordedPermissions, ResolvedPermissions};
@@ -261,25 +263,6 @@ impl Restores<'_> {
     }
 }
 
-/// The changes of files only. Submodules are taken out and added to `submodules`.
-pub(crate) fn without_submodules(changes: &[TreeChange], submodules: &mut Vec<DifferingSubmodule>) -> Vec<TreeChange> {
-    let mut kept = Vec::new();
-    for change in changes {
-        let mut change = change.clone();
-        let is_submodule = |file: &Option<FileId>| file.as_ref().is_some_and(FileId::is_submodule);
-        let (was, will_be) = (is_submodule(&change.old), is_submodule(&change.new));
-        if was || will_be {
-            submodules.push(DifferingSubmodule { path: change.path.clone(), comes: will_be && !was, goes: was && !will_be });
-            change.old = change.old.filter(|file| !file.is_submodule());
-            change.new = change.new.filter(|file| !file.is_submodule());
-        }
-        if change.old.is_some() || change.new.is_some() {
-            kept.push(change);
-        }
-    }
-    kept
-}
-
 /// The files that an earlier attempt put into place and that an index cannot distinguish from the old ones, because git's
 /// conversions hide the difference.
 fn placed_before(changes: &[TreeChange], plan: &[PlannedPath<'_>]) -> Vec<PlacedFile> {
@@ -289,26 +272,4 @@ fn placed_before(changes: &[TreeChange], plan: &[PlannedPath<'_>]) -> Vec<Placed
         Some(PlacedFile { path: (*path).clone(), file: (*new)?.clone(), stamp: (*stamp)? })
     });
     placed.collect()
-}
-
-/// The folders that the target needs.
-pub(crate) fn wanted_folders(changes: &[TreeChange]) -> BTreeSet<RepoPath> {
-    changes.iter().filter(|change| change.new.is_some()).flat_map(|change| change.path.folders_above()).collect()
-}
-
-pub(crate) fn executable(meta: &std::fs::Metadata) -> bool {
-    meta.permissions().mode() & 0o100 != 0
-}
-
-/// Turns the error for something that vanished between look and move into `CHANGED_MEANWHILE`: another process removed it.
-pub(crate) fn vanished(error: Error) -> Error {
-    if error.is_of_something_gone() {
-        Error::new(Code::ChangedMeanwhile, "something was moved or removed meanwhile").why(error.to_string())
-    } else {
-        error
-    }
-}
-
-pub(crate) fn changed_meanwhile(root: &Path, paths: &[String]) -> Error {
-    Error::new(Code::ChangedMeanwhile, format!("files in '{}' changed meanwhile", root.display())).why(some_of(paths, 10))
 }

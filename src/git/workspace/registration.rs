@@ -12,15 +12,14 @@ use axiom_base::files;
 use axiom_model::base::names::RefName;
 use axiom_model::recovery::torn::is_torn_of;
 
-use super::damaged_worktree::DamagedWorktree;
-use super::damaged_worktree::RegistrationFile;
+use super::damaged_worktree::{DamagedWorktree, RegistrationFile};
 use super::worktrees::HALF_MADE;
 use crate::base::formats::RefFormat;
 use crate::base::readable::is_caused_by_gap;
 use crate::repo::handles::WorktreeRegistrations;
-use crate::repo::ownership::{folder_of, is_same_place, named_by};
-use crate::repo::repository::path_of;
-use crate::repo::worktrees::{FEW_WORKTREES, POINTER_LIMIT};
+use crate::repo::ownership::{folder_of, named_by};
+use crate::repo::pointer_files::{POINTER_LIMIT, is_same_place, path_of};
+use crate::repo::worktree_list::FEW_WORKTREES;
 use axiom_base::own_process::threads;
 
 /// git may still be writing a registration that is younger than this.

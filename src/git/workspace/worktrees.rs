@@ -12,7 +12,8 @@ use crate::base::head::Head;
 use crate::repo::handles::Workspaces;
 use crate::repo::ownership::WorktreeOwner;
 use crate::repo::program::joined;
-use crate::repo::worktrees::{Worktree, WorktreeEntry};
+use crate::repo::worktree_list::WorktreeEntry;
+use crate::repo::worktrees::Worktree;
 use axiom_model::journal::journaled_changes::HeadState;
 
 /// The lock reason that git writes while it makes a worktree: a killed `worktree add` leaves it.

@@ -93,6 +93,9 @@ impl fmt::Display for Oid {
     }
 }
 
+/// The prefix by which git names the refs of one linked worktree in the other worktrees: `worktrees/<name>/refs/…`.
+pub const LINKED: &str = "worktrees/";
+
 /// A full ref name, `refs/…`, or a pseudo ref such as `HEAD`.
 ///
 /// git allows names that are not UTF-8. Here, in JSON and for people every name is text: a byte that is not UTF-8 is written
@@ -147,7 +150,7 @@ impl RefName {
     /// Whether it is a ref of one linked worktree, with the name that git uses in the other worktrees:
     /// `worktrees/<name>/refs/…`.
     pub fn is_of_a_linked_worktree(&self) -> bool {
-        self.0.starts_with(super::own_names::LINKED)
+        self.0.starts_with(LINKED)
     }
 
     /// The name as people write it: without `refs/heads/` or `refs/tags/`.

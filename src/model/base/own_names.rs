@@ -53,9 +53,6 @@ pub const SCRATCH: &str = "axiom/tmp";
 /// What Git LFS files held that captures name: one file for each content, within the common git directory.
 pub const LFS_OBJECTS: &str = "axiom/lfs";
 
-/// The prefix by which git names the refs of one linked worktree in the other worktrees: `worktrees/<name>/refs/…`.
-pub const LINKED: &str = "worktrees/";
-
 /// The ref that holds a checkpoint.
 pub fn capture_ref(name: &CheckpointName) -> RefName {
     RefName::new(format!("{CAPTURES}{name}"))

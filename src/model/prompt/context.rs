@@ -9,8 +9,8 @@ use crate::state::audit::AuditEntry;
 use crate::work::endings::last_run::LastIteration;
 use crate::work::iteration::IterationOutcome;
 use crate::work::iteration_marker::{CutOffPoint, follow};
-use crate::work::verifying::checks::kept_results::KeptVerifyResult;
 use crate::work::verifying::checks::test_counts::TestCounts;
+use crate::work::verifying::kept_results::KeptVerifyResult;
 
 /// The event with which the attempts in a workspace begin.
 const OPENED: &str = "workspaceOpened";

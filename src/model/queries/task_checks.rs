@@ -6,10 +6,10 @@ use crate::base::forms::times;
 use crate::base::names::Oid;
 use crate::state::task_record::TaskRecord;
 use crate::work::tasks::task::Task;
-use crate::work::verifying::checks::kept_results;
 use crate::work::verifying::checks::named_step::NamedVerifyStep;
 use crate::work::verifying::checks::step_report::VerifyStepReport;
 use crate::work::verifying::checks::test_counts::TestCounts;
+use crate::work::verifying::kept_results;
 use crate::work::verifying::verification::{ProgramUsage, VerifyChecker, VerifyStepResult};
 
 /// What a step is a check of.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::current_state::State;
-use super::current_state::tests::{applied, applied_by, id, opened, with_progress};
+use super::current_state_tests::{applied, applied_by, id, opened, with_progress};
 use super::event::Event;
 use super::event_envelope::EventAuthor;
 use crate::base::ids::{AgentId, Token};

@@ -4,7 +4,8 @@
 use super::current_state::State;
 use crate::base::forms::nearest;
 use crate::base::ids::TaskId;
-use axiom_base::error::Error;
+use crate::work::tasks::task::Task;
+use axiom_base::error::{Code, Error, Result};
 
 /// What an id names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +18,16 @@ pub enum IdKind {
     Checkpoint,
     /// An open gate.
     Gate,
+}
+
+impl State {
+    /// The task with this id.
+    pub fn task(&self, id: &TaskId) -> Result<&Task> {
+        self.restorable.tasks.get(id).ok_or_else(|| {
+            let error = Error::new(Code::UnknownTask, format!("there is no task '{id}'"));
+            hinted(self, error, id.as_str(), &[IdKind::Task], "see 'git axiom task list'")
+        })
+    }
 }
 
 /// Adds a hint to the error about `text`, which names nothing of the kinds that were `wanted`: the id that may be meant, what it is else, or

@@ -11,6 +11,8 @@ mod attempts_tests;
 pub mod audit;
 pub mod blocking_condition;
 pub mod current_state;
+#[cfg(test)]
+mod current_state_tests;
 pub mod delayed_steps;
 pub mod event;
 pub mod event_envelope;

@@ -16,7 +16,7 @@ use crate::work::gates::pending_answer::PendingAnswer;
 use crate::work::iteration::IterationReport;
 use crate::work::money::spending::{HighestIterationUsage, TaskResultCounts, UnknownUsage, UsageTally};
 use crate::work::usd::Usd;
-use crate::work::verifying::checks::kept_results::KeptVerifyResult;
+use crate::work::verifying::kept_results::KeptVerifyResult;
 use crate::work::verifying::verification::{MergeVerification, ProgramUsage};
 
 /// Counters and last results of one task.

@@ -3,12 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::stream::stream_event::ModelExchange;
-use crate::agent::stream::summary::StreamSummary;
 use crate::agent::stream::tool_call::TextReplacement;
 use crate::agent::tool_kind::ToolKind;
-use crate::base::text_hash::text_hash;
-use crate::work::signals::signal::AgentSignal;
 
 /// What the program did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,55 +51,8 @@ pub struct IterationMarker {
 }
 
 impl IterationMarker {
-    fn new(kind: MarkerKind, at: Timestamp) -> Self {
+    pub(in crate::work) fn new(kind: MarkerKind, at: Timestamp) -> Self {
         Self { kind, at, tool_name: None, tool_kind: None, tool_use_id: None, request_id: None, hash: None, about: None }
-    }
-
-    /// The marker after a signal; `told` includes it, `before` is the one until then. While one of several calls still runs, that is
-    /// where the program is.
-    pub fn after(before: Option<Self>, signal: &AgentSignal, told: &StreamSummary, at: Timestamp) -> Option<Self> {
-        match signal {
-            AgentSignal::RequestSent(sent) => Some(Self::of_exchange(MarkerKind::RequestSent, sent, at)),
-            AgentSignal::ResponseReceived(answer) => Some(Self::of_exchange(MarkerKind::ResponseReceived, answer, at)),
-            AgentSignal::Waiting { question } => {
-                Some(Self { hash: Some(text_hash(&[question])), ..Self::new(MarkerKind::WaitingForUser, at) })
-            }
-            AgentSignal::ToolStarted(_) => Self::of_open_call(told, at).or(before),
-            AgentSignal::ToolCompleted(call) => Some(Self::of_open_call(told, at).unwrap_or_else(|| Self {
-                tool_name: Some(call.name.clone()),
-                tool_use_id: call.id.clone(),
-                hash: call.hash.clone(),
-                ..Self::new(MarkerKind::ToolCompleted, at)
-            })),
-            AgentSignal::Complete {}
-            | AgentSignal::Blocked { .. }
-            | AgentSignal::Progress { .. }
-            | AgentSignal::Learning { .. }
-            | AgentSignal::Phase { .. }
-            | AgentSignal::Subtask { .. }
-            | AgentSignal::File(_)
-            | AgentSignal::Ready { .. }
-            | AgentSignal::Estimate { .. }
-            | AgentSignal::Depends { .. }
-            | AgentSignal::Session { .. }
-            | AgentSignal::Seen(_) => before,
-        }
-    }
-
-    fn of_exchange(kind: MarkerKind, told: &ModelExchange, at: Timestamp) -> Self {
-        Self { request_id: told.id.clone(), hash: told.hash.clone(), ..Self::new(kind, at) }
-    }
-
-    fn of_open_call(told: &StreamSummary, at: Timestamp) -> Option<Self> {
-        let call = told.begun.last()?;
-        Some(Self {
-            tool_name: Some(call.name.clone()),
-            tool_kind: Some(call.kind),
-            tool_use_id: call.id.clone(),
-            hash: Some(call.hash.clone()).filter(|hash| !hash.is_empty()),
-            about: call.input.as_str().map(str::to_owned),
-            ..Self::new(MarkerKind::ToolStarted, at)
-        })
     }
 
     /// In words, for people.

@@ -157,7 +157,8 @@ mod tests {
     fn damages(whole: &[u8]) -> Vec<(&'static str, Option<Vec<u8>>)> {
         let mut altered = whole.to_vec();
         altered[60] ^= 1;
-        let newer = record_files::sealed_line(Path::new("x"), &KeeperRecord { v: spec::VERSION + 1, ..record() }).unwrap();
+        let newer =
+            record_files::sealed_line(Path::new("x"), &KeeperRecord { v: record_files::VERSION + 1, ..record() }).unwrap();
         vec![
             ("gone", None),
             ("empty", Some(Vec::new())),

@@ -9,6 +9,7 @@ mod finding_us;
 pub mod output;
 pub mod owner;
 pub mod record_files;
+mod recorded_keeper;
 pub mod records;
 pub(super) mod run;
 pub mod spec;

@@ -1,8 +1,8 @@
 //! The keeper: owns one agent program from its start to the record of its end, whatever happens to the supervisor.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,14 @@ use jiff::Timestamp;
 use signal_hook::consts::{SIGCHLD, SIGTERM};
 
 use super::record_files;
+use super::recorded_keeper::Keeper;
 use super::records::KeeperRecord;
 use super::spec::{self, KeeperSpec};
 use super::spool::SignalSpool;
 use super::{finding_us, run};
-use crate::client::control::{self, KeeperCommand, KeeperCommandSender};
+use crate::client::control::{self, KeeperCommandSender};
 use crate::client::launch::{self, DetachStage, LaunchReport};
-use crate::os::bell::{FolderTrigger, WakeListener, WakeSender};
+use crate::os::bell::{FolderTrigger, WakeListener};
 use crate::os::hold::ProcessHolds;
 use crate::os::sys;
 use axiom_base::env;
@@ -28,33 +29,6 @@ use axiom_base::files::{FileLock, FolderToSync, LockAttempt};
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 /// The longest socket path that all systems accept.
 const MAX_SOCKET_PATH: usize = 100;
-
-/// A keeper that has its locks and has written its record.
-#[derive(Debug)]
-pub(crate) struct Keeper {
-    pub spec: KeeperSpec,
-    pub record: KeeperRecord,
-    /// When it started, on a clock that stands still while the machine sleeps.
-    pub begun: Instant,
-    pub spool: SignalSpool,
-    pub spool_folder: PathBuf,
-    pub temp: PathBuf,
-    /// The folder in which the program finds git axiom.
-    pub us: PathBuf,
-    pub holds: Arc<Mutex<ProcessHolds>>,
-    pub commands: Receiver<KeeperCommand>,
-    /// Rings when there is something to look at.
-    pub bell: WakeListener,
-    /// What rings it from other threads.
-    pub rope: Arc<WakeSender>,
-    /// Whether SIGTERM was received: that is how a keeper is stopped when its socket was deleted.
-    pub terminate: Arc<AtomicBool>,
-    pub workspace_lock: FileLock,
-    /// The folders in which the program works: its workspace and the common git directory.
-    pub written: Vec<FolderToSync>,
-    /// Freed only when the process ends.
-    pub _own_lock: FileLock,
-}
 
 /// The hidden verb `git axiom keeper --spec PATH`: detaches, takes the locks, calls `still_wanted` to check that the spawn
 /// intent is still valid, runs the program and records its end. Returns the exit status of this process.
@@ -203,7 +177,7 @@ fn record(spec: &KeeperSpec, started_at: Timestamp) -> Result<KeeperRecord> {
         runtime = Path::new("/tmp").join(&name);
     }
     Ok(KeeperRecord {
-        v: spec::VERSION,
+        v: record_files::VERSION,
         agent: spec.agent.clone(),
         task: spec.task.clone(),
         iteration: spec.iteration,
@@ -216,11 +190,4 @@ fn record(spec: &KeeperSpec, started_at: Timestamp) -> Result<KeeperRecord> {
         runtime,
         started_at,
     })
-}
-
-impl Keeper {
-    /// Whether SIGTERM was received.
-    pub fn is_terminated(&self) -> bool {
-        self.terminate.load(Ordering::Relaxed)
-    }
 }

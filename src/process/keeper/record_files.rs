@@ -5,10 +5,12 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::spec::VERSION;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_model::base::sealed;
+
+/// The version of the formats of records.
+pub const VERSION: u32 = 1;
 
 const MAX_FILE: u64 = 16 * 1024 * 1024;
 

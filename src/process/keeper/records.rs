@@ -15,7 +15,7 @@ use axiom_model::work::signals::signal::AgentSignal;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeeperRecord {
-    /// [`super::spec::VERSION`].
+    /// [`super::record_files::VERSION`].
     pub v: u32,
     /// The agent.
     pub agent: AgentId,
@@ -74,7 +74,7 @@ pub enum EndCause {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExitRecord {
-    /// [`super::spec::VERSION`].
+    /// [`super::record_files::VERSION`].
     pub v: u32,
     /// The iteration's token.
     pub token: Token,

@@ -7,8 +7,8 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::agent::{self, ProgramFolders};
 use super::output::{AgentOutputCollector, AgentOutputSettings};
-use super::owner::Keeper;
 use super::record_files;
+use super::recorded_keeper::Keeper;
 use super::records::{EndCause, ExitRecord, OutputRecord, WorkOnDisk};
 use super::spec::{self, KeeperStopSignal};
 use super::stream::{self, StreamRecorder};
@@ -321,7 +321,7 @@ fn write_end(keeper: &Keeper, end: ProgramEnd, work: WorkOnDisk) -> Result<()> {
         let _ = files::write_atomic(&dir.join(spec::TAIL), &end.tail);
     }
     let record = ExitRecord {
-        v: spec::VERSION,
+        v: record_files::VERSION,
         token: keeper.spec.token.clone(),
         iteration: keeper.spec.iteration,
         started_at: keeper.record.started_at,

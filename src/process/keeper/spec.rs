@@ -37,9 +37,6 @@ pub const FAMILY: &str = "family.json";
 pub const TAIL_BYTES: usize = 64 * 1024;
 /// How many bytes of one iteration's output are kept by default.
 pub const DEFAULT_OUTPUT_CAP: u64 = 64 * 1024 * 1024;
-/// The version of these formats.
-pub const VERSION: u32 = 1;
-
 /// The signal that asks an agent program to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum KeeperStopSignal {
@@ -85,7 +82,7 @@ pub struct SpawnIntentCheck {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeeperSpec {
-    /// [`VERSION`].
+    /// [`super::record_files::VERSION`].
     pub v: u32,
     /// The agent.
     pub agent: AgentId,
@@ -200,6 +197,7 @@ mod tests {
     use std::os::unix::ffi::OsStringExt;
 
     use super::*;
+    use crate::keeper::record_files::VERSION;
     use axiom_base::error::Code;
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::sessions::{self, AttachedSession};
+use super::sessions;
+use crate::attach::sessions::attached_session::AttachedSession;
 use crate::context::handle::Context;
 use crate::rollback::RollbackScope;
 use axiom_base::error::Result;

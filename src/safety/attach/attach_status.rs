@@ -1,15 +1,11 @@
 //! What is attached and watched now, for `status`.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
+use super::newest_checkpoint::newest_coverage;
 use super::sessions::{self, AttachedSessionJson};
 use super::watching::watch_record::{self, WatchStatus};
-use crate::checkpoint::read_document;
 use crate::context::handle::Context;
-use axiom_model::checkpoint::coverage::CaptureCoverage;
-use axiom_model::checkpoint::document::CheckpointDocument;
 
 /// What is attached and watched now.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -29,17 +25,6 @@ pub fn not_held_here(ctx: &Context) -> Vec<String> {
     let nothing = coverage.why_nothing().map(|why| format!("UNPROTECTED: no checkpoint holds this worktree: {why}"));
     let lines = [nothing.or_else(|| coverage.not_held_in_words()), coverage.read_by_others_in_words()];
     lines.into_iter().flatten().collect()
-}
-
-/// What the newest checkpoint does not hold, by worktree, each with its submodules.
-pub(super) fn newest_coverage(ctx: &Context) -> Option<BTreeMap<String, CaptureCoverage>> {
-    newest_document(ctx).map(|document| document.coverage_with_submodules())
-}
-
-/// The document of the newest checkpoint.
-pub(super) fn newest_document(ctx: &Context) -> Option<CheckpointDocument> {
-    let newest = ctx.state().record.checkpoints.newest(1).ok()?;
-    read_document(ctx, newest.first()?).ok()
 }
 
 /// What is attached and watched now.

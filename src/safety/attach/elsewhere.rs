@@ -6,8 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::prompts::HeadSincePrompt;
-use crate::attach::since::head_since::head_since;
+use crate::attach::since::head_since::{HeadSincePrompt, head_since};
 use crate::checkpoint;
 use crate::checkpoint::{capture_of_worktree, files_of_worktree};
 use crate::context::handle::Context;

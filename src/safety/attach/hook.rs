@@ -2,7 +2,7 @@
 //! where, `prepare` what nobody named, `calls` what another hook has done.
 
 mod calls;
-pub(super) mod hook_repository;
+mod hook_repository;
 mod keeping;
 mod outside_worktree;
 mod prepare;
@@ -11,11 +11,13 @@ mod saving_at_once;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
+use super::call_folder::folder_of;
 use super::turn_watch::{self, WatchedTurn};
 use super::went_back::told_meanwhile;
 use super::{join, sessions, unusable};
+use crate::attach::join::joiner_line::JoinerLine;
+use crate::attach::sessions::attached_session::AttachedSession;
 use crate::attach::since::own_commits;
 use crate::attach::since::own_commits::OwnCommitTracker;
 use axiom_base::env;
@@ -34,21 +36,7 @@ use axiom_store::beside::attach::AttachFiles;
 use axiom_store::beside::fired;
 use axiom_store::layout::StoreLayout;
 use calls::HookCallTurn;
-use hook_repository::{NoHookRepository, folder_of, repository_around, without_variables};
-
-/// A line for the joiner.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct JoinerLine {
-    /// The session; a watch has none.
-    #[serde(default)]
-    pub stamp: Option<AttachedSessionStamp>,
-    /// The worktree in which it happened.
-    pub worktree: String,
-    /// The folder that the paths are relative to.
-    pub folder: String,
-    pub later: DeferredSave,
-}
+use hook_repository::{NoHookRepository, repository_around, without_variables};
 
 /// A call that concerns a repository of ours.
 struct AttachHookCall {
@@ -244,7 +232,7 @@ impl AttachHookCall {
         }
     }
 
-    fn note(&self, change: impl FnOnce(&mut sessions::AttachedSession)) {
+    fn note(&self, change: impl FnOnce(&mut AttachedSession)) {
         let mut session = sessions::of(&self.files, &self.stamp);
         // A subagent may have a worktree of its own, and a shell may go to another.
         if !self.event.subagent && begins_here(&self.event.moment) {

@@ -1,22 +1,24 @@
 //! The joiner: one detached process for each repository that saves what agents did, together for all lines that came, while no
 //! program waits.
 
+pub(super) mod joiner_line;
+mod packing;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::hook::JoinerLine;
+use self::joiner_line::JoinerLine;
+use super::prompt_lines;
 use super::saving::{self, SaveRequest};
-use super::{packing, prompts};
 use crate::checkpoint::EarlierFile;
 use crate::context::handle::Context;
 use crate::running::hooks::report;
 use crate::running::wait_observer::{ForegroundWait, WaitObserver};
-use axiom_base::env;
 use axiom_base::error::{Code, Result};
-use axiom_base::files;
 use axiom_base::files::{FileLock, LockAttempt};
 use axiom_base::own_process::session::begin_session;
+use axiom_base::{env, files};
 use axiom_git::Repository;
 use axiom_model::attach::act::{DeferredSave, JoinedSave, KeptFileCopy, joined, kept};
 use axiom_model::base::ids::CheckpointName;
@@ -197,7 +199,7 @@ fn carry_out(files: &AttachFiles, lines: &[JoinerLine], worktree: &Path) -> Resu
     if let Err(error) = packing::pack(&ctx) {
         tracing::warn!(%error, "the checkpoints of sessions are not packed");
     }
-    prompts::forget_expired(&ctx)
+    prompt_lines::forget_expired(&ctx)
 }
 
 fn copies(lines: &[JoinerLine]) -> impl Iterator<Item = &str> {

@@ -7,21 +7,21 @@
 
 pub mod at_work;
 pub mod attach_status;
+mod call_folder;
 mod command_paths;
 pub mod elsewhere;
-mod excludes;
 pub mod first_moment;
 pub mod hook;
 pub mod join;
+mod newest_checkpoint;
 pub mod not_saved;
 pub mod outside;
-mod packing;
+mod prompt_lines;
 pub mod prompts;
 mod saving;
 pub mod sessions;
 pub mod since;
 pub mod turn_watch;
-mod unstarted;
 mod unusable;
 pub mod watching;
 mod went_back;

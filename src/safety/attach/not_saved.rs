@@ -1,6 +1,6 @@
 //! Prompts before which nothing could be saved: the timeline shows them as such, since there is nothing to go back to.
 
-use super::prompts::{first_line, locked};
+use super::prompt_lines::{first_line, locked};
 use crate::context::handle::Context;
 use axiom_base::error::Result;
 use axiom_model::checkpoint::record::CheckpointRecord;

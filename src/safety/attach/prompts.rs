@@ -1,8 +1,10 @@
 //! The timeline of prompts: what each changed, and how to go back to it.
 
+pub mod changed_by_others;
+pub mod session_files;
 mod way_back;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,12 +13,12 @@ use serde::Serialize;
 
 use super::elsewhere::PromptElsewhere;
 use super::join::wait_until_saved;
+use super::prompt_lines::change;
 use super::{elsewhere, not_saved};
 use crate::context::handle::Context;
 use crate::history::work_diff::TaskDiff;
 use crate::{checkpoint, history};
 use axiom_base::error::{Code, Error, Result};
-use axiom_base::files::{FileLock, LockAttempt};
 use axiom_git::{Repository, TreeChange};
 use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::base::ids::OperationId;
@@ -26,13 +28,9 @@ use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::stamp::{prompt_name, prompt_number};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::operation::operation_record::{OperationRecord, OperationRecordState};
-use axiom_model::recovery::mask::masked;
 use axiom_store::beside::attach::AttachFiles;
-use axiom_store::beside::attach::prompt_files::PromptLine;
-pub use way_back::{CheckpointRollbackScope, HeadSincePrompt, back};
+pub use way_back::{CheckpointRollbackScope, back};
 
-/// The longest text that is kept of a prompt, in characters.
-const LONGEST: usize = 80;
 /// How long a list waits for what an agent did a moment ago.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The most commits that are told of a prompt.
@@ -66,39 +64,6 @@ pub struct Prompt {
     pub taken_back_by: Option<OperationId>,
     /// The command that goes back to before it.
     pub back: String,
-}
-
-/// Keeps the first line of a prompt.
-pub(super) fn note(files: &AttachFiles, name: &str, text: &str) -> Result<()> {
-    let Some(number) = prompt_number(name) else { return Ok(()) };
-    let line = first_line(text);
-    change(files, |all| {
-        all.retain(|one| one.number != number);
-        all.push(PromptLine { number, text: line });
-    })
-}
-
-/// What is kept of a prompt.
-pub(super) fn first_line(text: &str) -> String {
-    // Masked as a whole: a secret may begin in the first line and end behind it.
-    let masked = masked(text.trim_start());
-    masked.lines().next().unwrap_or_default().chars().take(LONGEST).collect()
-}
-
-/// Changes what is kept of prompts while nobody else does.
-pub(super) fn locked(files: &AttachFiles, change: impl FnOnce(&AttachFiles) -> Result<()>) -> Result<()> {
-    let LockAttempt::Taken(_lock) = FileLock::take(&files.prompts().lock(), Duration::from_secs(2))? else {
-        return Err(Error::new(Code::Busy, "the list of prompts is being changed"));
-    };
-    change(files)
-}
-
-fn change(files: &AttachFiles, change: impl FnOnce(&mut Vec<PromptLine>)) -> Result<()> {
-    locked(files, |files| {
-        let mut all = files.prompts().lines()?;
-        change(&mut all);
-        files.prompts().write_lines(&all)
-    })
 }
 
 /// Forgets the first lines of these prompts, or of all; returns how many there were. What a checkpoint saved stays.
@@ -356,15 +321,4 @@ pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
     let new = ctx.repo.trees().edit_tree(&new, &more)?;
     let files = history.file_lines(&base, &new)?;
     Ok(TaskDiff { base, new, workspace, commits, files, uncommitted, not_shown: Vec::new() })
-}
-
-/// Forgets the first lines of prompts whose checkpoints are gone.
-pub fn forget_expired(ctx: &Context) -> Result<()> {
-    let files = AttachFiles::of(ctx.layout());
-    let all = ctx.state().record.checkpoints.all()?;
-    let there: BTreeSet<u32> = all.iter().filter_map(|record| prompt_number(record.name.as_str())).collect();
-    if files.prompts().lines()?.iter().all(|one| there.contains(&one.number)) {
-        return Ok(());
-    }
-    change(&files, |all| all.retain(|one| there.contains(&one.number)))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::attach_status::newest_document;
+use super::newest_checkpoint::newest_document;
 use crate::checkpoint;
 use crate::checkpoint::{CheckpointRequest, EarlierFile};
 use crate::context::handle::Context;

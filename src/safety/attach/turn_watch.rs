@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::hook::JoinerLine;
-use super::join;
-use super::sessions::{self, AttachedSession};
+use super::{join, sessions};
+use crate::attach::join::joiner_line::JoinerLine;
+use crate::attach::sessions::attached_session::AttachedSession;
 use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_base::files::{FileLock, LockAttempt};

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::hook::hook_repository::folder_of;
+use super::call_folder::folder_of;
 use super::not_saved;
 use axiom_base::env;
 use axiom_base::files;

@@ -1,15 +1,16 @@
 //! Capturing all worktrees at the same moment, in parallel.
 
 pub(super) mod capturable;
-pub mod captured;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use super::captured::{CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
 use super::excluded;
-use super::submodules::{self, CapturedSubmodule, capture_with_submodules};
+use super::submodules::{self, capture_with_submodules};
 use super::suspend_agents::SuspendedAgents;
+use crate::checkpoint::captured::CapturedSubmodule;
 use crate::checkpoint::target_branch;
 use crate::context::handle::Context;
 use crate::folders::{trash, workspace_folder};
@@ -21,7 +22,6 @@ use axiom_model::checkpoint::coverage::CaptureCoverage;
 use axiom_model::checkpoint::document::WorkspaceState;
 use axiom_model::state::current_state::State;
 use capturable::{CapturableWorktrees, there, there_beside};
-use captured::{CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
 
 /// How many worktrees are captured at once.
 const AT_ONCE: usize = 8;

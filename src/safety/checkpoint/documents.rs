@@ -1,7 +1,7 @@
 //! The document of a checkpoint: made of what was captured, written as JSON, and recorded in the state.
 
 use super::CheckpointRequest;
-use super::captures::captured::CheckpointCaptures;
+use super::captured::CheckpointCaptures;
 use crate::context::handle::Context;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};

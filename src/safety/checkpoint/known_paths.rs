@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::captured::{CapturedWorktree, CheckpointCaptures};
 use super::captures::capturable::{CapturableWorktrees, there};
-use super::captures::captured::{CapturedWorktree, CheckpointCaptures};
 use super::captures::{beside, capture_all_with, together};
 use super::checkpoint_list::document_of;
 use super::session_worktree::main_then;

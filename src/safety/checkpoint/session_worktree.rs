@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::captures::captured::{CapturedWorktree, CheckpointCaptures};
+use super::captured::{CapturedWorktree, CheckpointCaptures};
 use super::captures::{beside, together};
 use super::excluded;
 use super::submodules::{capture_with_submodules, still_held};

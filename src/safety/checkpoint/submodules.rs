@@ -10,11 +10,11 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
-use super::captures::captured::CapturedWorktree;
-use super::verify::{CheckpointProblem, CheckpointVerifyDepth};
+use super::captured::{CapturedSubmodule, CapturedWorktree};
+use super::checkpoint_problem::{CheckpointProblem, CheckpointVerifyDepth};
 use crate::context::handle::Context;
 use crate::folders::trash;
-use crate::operation::submodules::has_files;
+use crate::operation::step_parts::submodule_folders::has_files;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::{CaptureOptions, ExpectedRefValue, RefEdit, Repository, SubmoduleFolder, Worktree, WorktreeCapture};
 use axiom_model::base::ids::CheckpointName;
@@ -22,36 +22,6 @@ use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::base::own_names::{BROUGHT_CAPTURES, KEPT, SUPERPROJECT_CAPTURES, SUPERPROJECT_KEPT, submodule_capture_ref};
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::submodules::SubmoduleState;
-
-/// A submodule as it is now.
-#[derive(Debug, Clone)]
-pub struct CapturedSubmodule {
-    /// Its path in the worktree of the superproject that it is in; one within another has the whole path.
-    pub path: RepoPath,
-    /// Its repository.
-    pub repo: Arc<Repository>,
-    /// Its worktree and contents.
-    pub present: CapturedWorktree,
-    /// The commit of its capture, where one was made.
-    pub commit: Option<Oid>,
-}
-
-impl CapturedSubmodule {
-    /// Its absolute path.
-    pub fn folder(&self) -> &Path {
-        self.present.worktree.path()
-    }
-
-    /// Whether it has work that is in no commit.
-    pub fn is_dirty(&self) -> Result<bool> {
-        let capture = &self.present.capture;
-        let committed = match capture.head.commit() {
-            Some(commit) => Some(self.repo.objects().read_commit(commit)?.tree),
-            None => None,
-        };
-        Ok(committed.as_ref() != Some(&capture.tree) || capture.tree != capture.index_tree || capture.coverage.leaves_out_work())
-    }
-}
 
 /// Captures a worktree and, in their own repositories, its submodules. One that cannot be captured is named in the coverage.
 pub fn capture_with_submodules(

@@ -1,6 +1,6 @@
 //! Whether anything differs from the newest checkpoint, and the captures of it that are as good as new ones.
 
-use super::captures::captured::{CapturedWorktree, CheckpointCaptures};
+use super::captured::{CapturedWorktree, CheckpointCaptures};
 use super::checkpoint_list::document_of;
 use crate::context::handle::Context;
 use crate::operation::extras_of;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::checkpoint_list::document_of;
+use super::checkpoint_problem::{CheckpointProblem, CheckpointVerifyDepth};
 use super::{heal, marking, submodules, unrestorable};
 use crate::checkpoint::{HealDepth, find};
 use crate::context::handle::Context;
@@ -17,16 +18,6 @@ use axiom_model::base::own_names::{capture_ref, checkpoint_tag};
 use axiom_model::checkpoint::availability::CheckpointAvailability;
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
-
-/// Something that is wrong with a checkpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CheckpointProblem {
-    /// What is wrong, in words.
-    pub what: String,
-    /// Whether `--repair` can fix it from what is left.
-    pub repairable: bool,
-}
 
 /// The result for one checkpoint.
 #[derive(Debug, Clone, Serialize)]
@@ -44,15 +35,6 @@ pub struct VerifiedCheckpoint {
     /// How many of its objects are missing here because this is a partial clone: git fetches them from a promisor remote
     /// when it needs them.
     pub owed: usize,
-}
-
-/// How thoroughly checkpoints are verified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CheckpointVerifyDepth {
-    /// Every object is read completely.
-    Whole,
-    /// Commits and trees are read; for blobs only their existence is checked.
-    Quick,
 }
 
 /// The result for all checkpoints that were verified.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::placement;
+use super::recorded_place;
 use crate::config::Config;
 use crate::context::approved_hooks::{DEPTH, RepositoryHooks};
 use crate::context::kept_hooks;
@@ -223,7 +223,7 @@ impl Context {
         })?;
         if !told.is_empty() {
             told.into_iter().for_each(|facts| self.hooks.note(facts));
-            kept_hooks::keep(self);
+            kept_hooks::keep(self.store.layout(), &mut self.hooks);
         }
         self.trace(&appended);
         if appended.iter().any(|envelope| envelope.event.may_change_learnings())
@@ -296,7 +296,7 @@ impl Context {
     /// not wait at all: the operation waits for the hook.
     pub fn with_change_lock_within<T>(&mut self, patience: Duration, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.layout().ensure()?;
-        placement::write_down(self.layout(), &self.repo)?;
+        recorded_place::write_down(self.layout(), &self.repo)?;
         let in_hook = below_an_operation();
         let patience = if in_hook { Duration::ZERO } else { patience };
         let lock = match FileLock::take(&self.layout().locks().change(), patience)? {

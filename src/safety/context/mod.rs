@@ -5,6 +5,7 @@
 //! Begin reading with `handle`.
 
 pub mod approved_hooks;
+pub mod config_files;
 pub mod configure;
 pub mod conflict_notes;
 pub mod event_waiter;
@@ -12,6 +13,7 @@ pub mod handle;
 pub mod kept_hooks;
 pub mod ownership;
 pub mod placement;
+pub mod recorded_place;
 pub mod session_hooks;
 pub mod stand_in;
 pub mod trust;

@@ -30,6 +30,7 @@ use axiom_store::layout::StoreLayout;
 
 use super::handle::Context;
 use super::ownership;
+use super::recorded_place::{here, write_down};
 
 /// How long to wait for another process that settles the same change.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -81,16 +82,6 @@ pub fn list(layout: &StoreLayout) -> Result<()> {
     known_repositories::note(layout)
 }
 
-/// Records the place of the repository, where none is recorded yet.
-pub fn write_down(layout: &StoreLayout, repo: &Repository) -> Result<()> {
-    if files::metadata(&layout.identity())?.is_some() {
-        return Ok(());
-    }
-    layout.ensure()?;
-    env::fault_point("placement.before-identity");
-    identity::write_first(layout, &RecordedIdentity::fresh(here(repo), repo.bare().main_entry())?)
-}
-
 /// Chooses the recorded main worktree of a bare repository, for callers without a [`Context`].
 pub fn recall_main(repo: &Repository) -> Result<()> {
     if let Some(entry) = identity::read(&StoreLayout::new(repo.common_dir()))?.and_then(|identity| identity.main_entry) {
@@ -134,12 +125,6 @@ pub fn choose_here(ctx: &mut Context, cwd: &Path) -> Result<bool> {
     identity::write(ctx.layout(), &chosen.at(here(&repo))?)?;
     ctx.repo = repo.into();
     Ok(true)
-}
-
-fn here(repo: &Repository) -> RepositoryLocation {
-    let text = |path: &Path| path.to_string_lossy().into_owned();
-    let worktree = repo.worktrees().main_worktree().ok().map(|main| text(main.path()));
-    RepositoryLocation { common_dir: text(repo.common_dir()), worktree }
 }
 
 fn look(ctx: &Context) -> Result<PlacementFinding> {

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use super::configure::{MAX_FILE, as_text, project_file, user_file, users_text};
+use super::config_files::{MAX_FILE, as_text, project_file, user_file, users_text};
 use super::trust::{self, ProjectTrust};
 use crate::config;
 use crate::project_hooks::project_files::{CONFIG, ProjectFileOrigin, ProjectFiles};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::placement;
+use super::recorded_place;
 use crate::project_hooks::approvals::{Approval, ApprovalFolder, ApprovedRepository};
 use crate::project_hooks::project_files::{ProjectFiles, SHARED};
 use axiom_base::env;
@@ -104,7 +104,7 @@ fn read(repo: &Repository) -> Result<ProjectFiles> {
 pub fn approve(repo: &Repository, files: &ProjectFiles) -> Result<()> {
     let layout = StoreLayout::new(repo.common_dir());
     layout.ensure()?;
-    placement::write_down(&layout, repo)?;
+    recorded_place::write_down(&layout, repo)?;
     let of = for_this(repo)?.ok_or_else(|| Error::new(Code::Internal, "the repository has no identity"))?;
     ApprovalFolder::of_user()?.put(&Approval::new(of, env::now(), files))
 }

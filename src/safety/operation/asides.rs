@@ -13,7 +13,7 @@ use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::journal::journaled_changes::TrashChange;
 
-use super::submodules;
+use crate::operation::step_parts::submodule_folders::opened;
 
 /// The worktree or submodule at a path.
 fn there(ctx: &Context, path: &str) -> Result<Option<Worktree>> {
@@ -45,7 +45,7 @@ pub(super) fn moved_aside(ctx: &Context, operation: &JournaledOperation, txn: &O
         // A worktree that was removed meanwhile: there is no place to put anything back to.
         let there = match (there(ctx, path), operation.submodules.iter().find(|change| change.worktree.path == *path)) {
             // Its folder cannot be looked at, and its trash can.
-            (Err(_), Some(change)) => submodules::opened(ctx, change).ok().map(|(_, there)| there),
+            (Err(_), Some(change)) => opened(ctx, change).ok().map(|(_, there)| there),
             (found, _) => found?,
         };
         let Some(there) = there else { continue };

@@ -5,7 +5,7 @@ use axiom_git::{CaptureExtras, Repository, TreeChange, Worktree, WorktreeCapture
 use axiom_model::base::names::Oid;
 use axiom_model::journal::journaled_changes::WorktreeChange;
 
-use super::steps::{capture_with, extras_of};
+use crate::operation::step_parts::worktree_step::{capture_with, extras_of};
 
 /// The files that an operation changes in a worktree.
 pub(crate) fn files_of(repo: &Repository, change: &WorktreeChange) -> Result<Vec<TreeChange>> {

@@ -12,8 +12,10 @@ use axiom_model::journal::journaled_changes::HeadState;
 use axiom_model::state::settle::edit_fits;
 
 use super::recorded_head::is_at;
-use super::steps::{advance, is_there, restore, worktree};
+use super::steps::is_there;
 use super::{mounts, submodules, trash_folders};
+use crate::operation::step_parts::submodule_folders::opened;
+use crate::operation::step_parts::worktree_step::{advance, restore, worktree};
 
 /// Compares refs, HEADs, advanced branches, places of workspaces and task fields with what is expected, and looks for what
 /// would make a step fail: hooks that refuse, files and folders that cannot be changed, a trash that is not a folder. Files
@@ -55,7 +57,7 @@ pub(super) fn expectations(ctx: &Context, operation: &JournaledOperation) -> Res
         restore(ctx, (&ctx.repo, &there), change, (ctx.txn(), ChangeAttempt::First), can_be_restored)?;
     }
     for change in operation.submodules.iter().filter(|change| change.checked_out.old) {
-        let (repo, there) = submodules::opened(ctx, change)?;
+        let (repo, there) = opened(ctx, change)?;
         restore(ctx, (&repo, &there), &change.worktree, (ctx.txn(), ChangeAttempt::First), can_be_restored)?;
     }
     trash_folders::are_folders(ctx, operation)?;
@@ -113,7 +115,7 @@ pub(super) fn contents(ctx: &Context, operation: &JournaledOperation) -> Result<
         restore(ctx, (&ctx.repo, &there), change, (ctx.txn(), ChangeAttempt::First), check)?;
     }
     for change in operation.submodules.iter().filter(|change| change.checked_out.old) {
-        let (repo, there) = submodules::opened(ctx, change)?;
+        let (repo, there) = opened(ctx, change)?;
         let check = |repo: &Repository, restore: &WorktreeRestore<'_>| repo.restore().check_contents(restore);
         restore(ctx, (&repo, &there), &change.worktree, (ctx.txn(), ChangeAttempt::First), check)?;
     }

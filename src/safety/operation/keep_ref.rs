@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::submodules;
 use crate::context::handle::Context;
+use crate::operation::step_parts::published_ref::publish;
 use axiom_base::env;
-use axiom_base::error::{Code, Result};
-use axiom_git::{ExpectedRefValue, NewCommit, RefEdit, Repository, TREE, TreeEntry};
+use axiom_base::error::Result;
+use axiom_git::{NewCommit, TREE, TreeEntry};
 use axiom_model::base::ids::OperationId;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::{KEPT, REFS};
@@ -57,25 +58,6 @@ pub(crate) fn name_of(txn: &OperationId) -> RefName {
     RefName::new(format!("{KEPT}{txn}"))
 }
 
-/// Makes the ref, where it does not exist. While a `git gc` packs refs, an earlier try that made it may not be seen at once: one
-/// that keeps the same is this one.
-pub(super) fn publish(repo: &Repository, name: RefName, commit: Oid, reflog: &str) -> Result<()> {
-    let edit = RefEdit { name: name.clone(), expected: ExpectedRefValue::Absent, new: Some(commit.clone()) };
-    match repo.refs().update_refs(&[edit], reflog) {
-        Err(error) if error.code() == Code::ChangedMeanwhile => match repo.refs().read_ref(&name)? {
-            Some(there) if keeps_the_same(repo, &there, &commit)? => Ok(()),
-            Some(_) | None => Err(error),
-        },
-        outcome => outcome,
-    }
-}
-
-/// Whether two commits keep the same; they may have been made at different times.
-fn keeps_the_same(repo: &Repository, one: &Oid, other: &Oid) -> Result<bool> {
-    let [one, other] = [repo.objects().read_commit(one)?, repo.objects().read_commit(other)?];
-    Ok((one.tree, one.parents, one.message) == (other.tree, other.parents, other.message))
-}
-
 /// Makes `refs/axiom/kept/<transaction>`: one commit. Its parents are the commits that would be lost and the captures of the
 /// operation's worktrees; its tree has the old and new trees of worktrees and indexes, since some of these are in no
 /// capture: they were combined from several. When this returns, all of it survives a power loss and any `git gc`. Repeating
@@ -110,42 +92,4 @@ pub(super) fn keep(ctx: &Context, operation: &JournaledOperation, txn: &Operatio
     publish(&ctx.repo, name, commit, &format!("git axiom: {}", operation.title))?;
     env::fault_point("journal.kept");
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-    use crate::scratch::ScratchRepository;
-
-    #[test]
-    fn a_ref_that_an_earlier_try_made_is_this_one_and_any_other_is_refused() {
-        let scratch = ScratchRepository::new(&[]);
-        let head = Oid::new(scratch.git(&["rev-parse", "HEAD"]).trim()).unwrap();
-        let commit = |name: &str, message: &str, parents: &[Oid]| {
-            scratch.git(&["config", "user.name", name]);
-            let repo = Repository::discover(&scratch.path()).unwrap();
-            let (tree, who) = (repo.trees().write_tree(&[]).unwrap(), repo.objects().signature().unwrap());
-            let parents = parents.to_vec();
-            let made = repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message }).unwrap();
-            repo.durability().sync_objects().unwrap();
-            made
-        };
-        let repo = Repository::discover(&scratch.path()).unwrap();
-        let name = || name_of(&OperationId::new("t1").unwrap());
-        let made = commit("one", "kept for undo: x", std::slice::from_ref(&head));
-        publish(&repo, name(), made.clone(), "x").unwrap();
-        let at = || scratch.git(&["rev-parse", name().as_str()]).trim().to_owned();
-        for (second, is_same) in [
-            (made.clone(), true),
-            (commit("two", "kept for undo: x", std::slice::from_ref(&head)), true),
-            (commit("two", "kept for undo: y", std::slice::from_ref(&head)), false),
-            (commit("two", "kept for undo: x", &[]), false),
-        ] {
-            let outcome = publish(&repo, name(), second.clone(), "x");
-            assert_eq!(outcome.as_ref().map_err(|error| error.code()).err(), (!is_same).then_some(Code::ChangedMeanwhile));
-            assert_eq!(at(), made.as_str());
-        }
-    }
 }

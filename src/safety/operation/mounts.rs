@@ -13,8 +13,8 @@ use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::journal::journaled_changes::WorktreeChange;
 
 use super::bytes::files_of;
-use super::steps::{extras_of, worktree};
-use super::submodules;
+use crate::operation::step_parts::submodule_folders::opened;
+use crate::operation::step_parts::worktree_step::{extras_of, worktree};
 
 /// Checks that an operation touches no mount: no workspace and no file in the way that contains a mount moves, and no file
 /// changes at a mount or in one. Where there are no mounts, it only reads the list of mounts once for each worktree.
@@ -39,7 +39,7 @@ pub(super) fn are_left_alone(ctx: &Context, operation: &JournaledOperation) -> R
     for change in operation.submodules.iter().filter(|change| change.checked_out.old) {
         let mounts = WorktreeMounts::within(&change.worktree.path)?;
         if !mounts.inside.is_empty() {
-            let (repo, there) = submodules::opened(ctx, change)?;
+            let (repo, there) = opened(ctx, change)?;
             mounts.stand_against_changes(&files_of(&repo, &change.worktree)?)?;
             mounts.stand_against_moves(&moves(&repo, &there, &change.worktree)?)?;
         }

@@ -8,20 +8,24 @@ use serde::Serialize;
 
 use super::in_progress::GitOperationLine;
 use super::staged::StagedChanges;
-use super::standing_lines::{ChangedGateLine, ChangedProgressLine};
+use super::standing_lines::{ChangedGateLine, ChangedProgressLine, GateFate, OpenedGates};
 use super::stop_agents::StoppedAgentLine;
 use crate::context::handle::Context;
 use axiom_git::TreeChange;
-use axiom_model::base::ids::TaskId;
+use axiom_model::base::ids::{GateId, TaskId};
 use axiom_model::base::names::RepoPath;
-use axiom_model::base::ref_change::RefChange;
+use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::branch_config::BranchConfigChange;
-use axiom_model::journal::journaled_changes::{HeadState, StashChange};
+use axiom_model::journal::journaled_changes::{GateChange, HeadState, StashChange};
 use axiom_model::operation::change_json;
 use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
+use axiom_model::work::gates::gate::Gate;
+use axiom_model::work::restorable::restorable_state::RestorableState;
+use axiom_model::work::restorable::standing_changes::TaskStandingChanges;
 use axiom_model::work::sessions::session::SessionMode;
-use axiom_model::work::tasks::task::TaskChangeSet;
+use axiom_model::work::signals::reports::TaskReports;
+use axiom_model::work::tasks::task::{TaskChangeSet, TaskStatus};
 
 /// What an operation changes. Old is what is there before it.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -69,6 +73,53 @@ impl PlannedChanges {
         let line = |path| FileLossLine { worktree: worktree.to_owned(), path };
         self.staged.extend(staged.lost.into_iter().map(line));
         self.staged_back.extend(staged.back.into_iter().map(line));
+    }
+
+    /// Adds what changes of the standing of tasks. Of the gates that keep a task from being started, those that close now, and those that
+    /// open where nothing else says so.
+    pub(crate) fn add_standing(
+        &mut self,
+        now: &RestorableState,
+        standing: &TaskStandingChanges,
+        held: &[GateChange],
+        opened: OpenedGates,
+    ) {
+        let is_open = |gate: &Gate| now.gates.values().any(|open| open.is_same_wait(gate));
+        let opens = |id: &GateId| held.iter().any(|change| change.way == ChangeDirection::BringBack && change.gate.id == *id);
+        for GateChange { gate, way } in held {
+            match way {
+                ChangeDirection::PutAside if is_open(gate) && !gate.goes_on() => {
+                    self.gates.push(ChangedGateLine::of(gate, GateFate::Closed))
+                }
+                ChangeDirection::BringBack if opened == OpenedGates::Named => {
+                    self.gates.push(ChangedGateLine::of(gate, GateFate::Opened))
+                }
+                ChangeDirection::PutAside | ChangeDirection::BringBack => {}
+            }
+        }
+        for change in standing.gates.iter().filter(|(id, _)| !opens(id)).map(|(_, change)| change) {
+            let shown = |gate: &Option<Gate>, fate| {
+                gate.as_ref().filter(|gate| !gate.goes_on()).map(|gate| ChangedGateLine::of(gate, fate))
+            };
+            self.gates.extend(shown(&change.old, GateFate::Closed));
+            self.gates.extend(shown(&change.new, GateFate::Opened));
+        }
+        let lines = standing.reports.iter().map(|(task, change)| ChangedProgressLine {
+            task_id: task.clone(),
+            old: self.percent(task, &change.old, |status| status.old),
+            new: self.percent(task, &change.new, |status| status.new),
+        });
+        let lines: Vec<ChangedProgressLine> = lines.filter(|line| line.old != line.new).collect();
+        self.progress.extend(lines);
+    }
+
+    /// How far a task is, as every view says it: one that is done is at the end, whatever was reported last.
+    fn percent(&self, task: &TaskId, reports: &Option<TaskReports>, side: impl Fn(&ValueChange<TaskStatus>) -> TaskStatus) -> u8 {
+        let status = self.tasks.iter().find(|edit| edit.id == *task).and_then(TaskChangeSet::status);
+        match status.map(|status| side(&status)) {
+            Some(TaskStatus::Done) => 100,
+            Some(_) | None => reports.as_ref().and_then(|reports| reports.progress).unwrap_or(0),
+        }
     }
 }
 

@@ -1,72 +1,23 @@
 //! The steps of an operation, each idempotent, in their fixed order (see [`super`]).
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::context::handle::Context;
-use crate::folders::trash;
 use crate::folders::workspace_submodules::bring_home;
 use axiom_base::env;
-use axiom_base::error::{Code, Error, Result};
-use axiom_git::{
-    CaptureExtras, ChangeAttempt, CheckoutAdvance, IndexLock, MovedObstacle, PreparedFiles, RefEdit, Repository, RestoreReport,
-    UnrestoredPath, Worktree, WorktreeCapture, WorktreeRestore,
-};
+use axiom_base::error::Result;
+use axiom_git::{ChangeAttempt, RefEdit};
 use axiom_model::base::ids::OperationId;
-use axiom_model::base::names::{Oid, RefName, RepoPath};
+use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::ref_change::{ChangeDirection, RefChange};
-use axiom_model::base::text::ValueChange;
 use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::journal::journaled_changes::{BranchAdvance, StashChange, TrashChange, WorkspaceChange, WorktreeChange};
 
 use super::asides::{in_trash, put_back, take_away};
-use super::recorded_head::is_at;
 use super::workspaces::{aside, bring_back};
 use super::{submodules, submodules_again};
-
-/// What the steps did, for the report to the user.
-#[derive(Debug, Default)]
-pub struct OperationStepsReport {
-    /// Files that no capture held and that were in the way: they are in the trash.
-    pub moved_aside: Vec<MovedObstacle>,
-    /// Files that came back from an earlier transaction's trash.
-    pub brought_back: Vec<PathBuf>,
-    /// Files that should come back and are, entirely or in part, still in the trash: their places are taken.
-    pub still_aside: Vec<MovedObstacle>,
-    /// Files that should come back and are missing: the user emptied the trash.
-    pub lost: Vec<PathBuf>,
-    /// The number of files written and removed.
-    pub files: usize,
-    /// In a reversal: what another process changed meanwhile, which was left as it is.
-    pub left: Vec<String>,
-    /// In a reversal: what could not be put back, and why.
-    pub not_put_back: Vec<String>,
-}
-
-impl OperationStepsReport {
-    pub(super) fn add(&mut self, worktree: &Worktree, report: RestoreReport) {
-        let place = |path: &RepoPath| worktree.path().join(path.to_path()).display().to_string();
-        self.files += report.written.len() + report.removed.len();
-        self.moved_aside.extend(report.moved_aside);
-        self.left.extend(report.left.iter().map(place));
-        self.not_put_back.extend(report.failed.into_iter().map(|UnrestoredPath { path, why, now_at }| match now_at {
-            Some(now_at) => format!("{} (it is '{}'): {why}", place(&path), now_at.display()),
-            None => format!("{}: {why}", place(&path)),
-        }));
-    }
-
-    /// Handles the outcome of one step. Forwards, an error stops the operation. In a reversal, the failure is recorded and
-    /// the rest goes on, unless the error passes by waiting or freeing disk space.
-    pub(super) fn or_named(&mut self, attempt: ChangeAttempt, what: &str, outcome: Result<()>) -> Result<()> {
-        match outcome {
-            Err(error) if attempt == ChangeAttempt::Back && !error.passes() => {
-                self.not_put_back.push(format!("{what}: {error}"));
-                Ok(())
-            }
-            outcome => outcome,
-        }
-    }
-}
+use crate::operation::step_parts::steps_report::OperationStepsReport;
+use crate::operation::step_parts::worktree_step::{OperationContents, advance, restore_worktree, worktree};
 
 /// Carries out an operation; steps that are done already are recognized. To reverse an operation, carry out its inverse with
 /// [`ChangeAttempt::Back`]: then what another process changed meanwhile is left as it is.
@@ -204,137 +155,6 @@ fn is_gone_on_the_way_back(ctx: &Context, path: &str, attempt: ChangeAttempt, do
     Ok(gone)
 }
 
-/// The contents that an operation writes, prepared before its first change. Empty where they are made during the steps.
-#[derive(Debug, Default)]
-pub(super) struct OperationContents {
-    worktrees: BTreeMap<String, PreparedFiles>,
-    advances: BTreeMap<String, PreparedFiles>,
-}
-
-impl OperationContents {
-    /// Makes all contents before anything is changed, since making them can fail.
-    pub fn stage(ctx: &Context, operation: &JournaledOperation, txn: &OperationId) -> Result<Self> {
-        let mut all = Self::default();
-        for change in &operation.worktrees {
-            let there = worktree(ctx, &change.path)?;
-            let prepare = |repo: &Repository, restore: &WorktreeRestore<'_>| repo.restore().prepare_restore(restore);
-            let staged = restore(ctx, (&ctx.repo, &there), change, (txn, ChangeAttempt::First), prepare)?;
-            all.worktrees.insert(change.path.clone(), staged);
-        }
-        // Where the folder is gone, they are made when it is there again.
-        for change in operation.submodules.iter().filter(|change| change.checked_out.old) {
-            let (repo, there) = submodules::opened(ctx, change)?;
-            let prepare = |repo: &Repository, restore: &WorktreeRestore<'_>| repo.restore().prepare_restore(restore);
-            let staged = restore(ctx, (&repo, &there), &change.worktree, (txn, ChangeAttempt::First), prepare)?;
-            all.worktrees.insert(change.worktree.path.clone(), staged);
-        }
-        for change in &operation.advances {
-            let staged = advance(ctx, change, txn, |ctx, advance| ctx.repo.advances().prepare_advance_files(advance))?;
-            all.advances.insert(change.path.clone(), staged);
-        }
-        Ok(all)
-    }
-}
-
-/// Calls `work` with the [`WorktreeRestore`] for a change.
-pub(super) fn restore<T>(
-    ctx: &Context,
-    (repo, worktree): (&Repository, &Worktree),
-    change: &WorktreeChange,
-    (txn, attempt): (&OperationId, ChangeAttempt),
-    work: impl FnOnce(&Repository, &WorktreeRestore<'_>) -> Result<T>,
-) -> Result<T> {
-    let trash = trash::of(ctx, worktree, txn)?;
-    let (before, extras) = (extras_of(repo, change.captures.old.as_ref())?, extras_of(repo, change.captures.new.as_ref())?);
-    let (from, to, beside) = (&change.files.old, &change.files.new, Some(ValueChange::new(&before, &extras)));
-    work(repo, &WorktreeRestore { worktree, from, to, trash: &trash, attempt, beside })
-}
-
-/// Restores the files, then the index and the git operation in progress, while `index.lock` is held; then HEAD.
-pub(super) fn restore_worktree(
-    ctx: &Context,
-    (repo, worktree): (&Repository, &Worktree),
-    change: &WorktreeChange,
-    (txn, attempt, ready): (&OperationId, ChangeAttempt, &OperationContents),
-    done: &mut OperationStepsReport,
-) -> Result<()> {
-    let trash = trash::of(ctx, worktree, txn)?;
-    let lock = match attempt {
-        ChangeAttempt::First => IndexLock::take(worktree, txn.as_str())?,
-        ChangeAttempt::Again | ChangeAttempt::Back => IndexLock::take_patiently(worktree, txn.as_str())?,
-    };
-    let (before, extras) = (extras_of(repo, change.captures.old.as_ref())?, extras_of(repo, change.captures.new.as_ref())?);
-    let (from, to, beside) = (&change.files.old, &change.files.new, Some(ValueChange::new(&before, &extras)));
-    let restore = WorktreeRestore { worktree, from, to, trash: &trash, attempt, beside };
-    let of = |what: &str| format!("{what} of '{}'", change.path);
-    let mut placed = Vec::new();
-    let outcome = repo.restore().restore_prepared(&restore, ready.worktrees.get(&change.path)).map(|report| {
-        placed.clone_from(&report.placed);
-        done.add(worktree, report);
-    });
-    done.or_named(attempt, &of("the files"), outcome)?;
-    env::fault_point("journal.files-restored");
-    let index = &change.index;
-    // An index that does not change is not written: git keeps more in an index than a capture does (how a conflict was
-    // resolved, for example), and the user may be continuing the git operation right now.
-    let known = change.captures.old.is_some();
-    let index_stays = known && index.old == index.new && before.index == extras.index && !before.operation.is_empty();
-    let outcome = match attempt {
-        ChangeAttempt::First | ChangeAttempt::Again | ChangeAttempt::Back if index_stays => Ok(()),
-        ChangeAttempt::First | ChangeAttempt::Again => {
-            repo.index_edits(worktree).install_index_after(&index.new, &extras.index, &lock, &placed)
-        }
-        ChangeAttempt::Back => {
-            repo.index_edits(worktree).take_index_back((&index.old, &index.new), &extras.index, &lock, &placed)
-        }
-    };
-    done.or_named(attempt, &of("the index"), outcome)?;
-    env::fault_point("journal.index-installed");
-    if !known || before.operation != extras.operation {
-        let outcome = repo.index_edits(worktree).restore_operation(&extras, &trash::of_git_dir(ctx, worktree, txn)?);
-        done.or_named(attempt, &of("the operation in progress"), outcome)?;
-    }
-    done.or_named(attempt, &of("the lock of the index"), lock.release())?;
-    env::fault_point("journal.before-head");
-    let outcome = set_head(repo, worktree, change, attempt, done);
-    done.or_named(attempt, &of("HEAD"), outcome)
-}
-
-/// What a capture holds in addition to its trees; empty where there is no capture.
-pub fn extras_of(repo: &Repository, capture: Option<&Oid>) -> Result<CaptureExtras> {
-    capture.map_or_else(|| Ok(CaptureExtras::default()), |capture| CaptureExtras::of_capture(repo, capture))
-}
-
-/// Makes a capture of a worktree's future state, where no existing capture has these extras. The operation keeps it alive; a
-/// crash before that leaves objects that nothing refers to.
-pub fn capture_with(
-    repo: &Repository,
-    now: &WorktreeCapture,
-    (files, index): (&Oid, &Oid),
-    extras: CaptureExtras,
-) -> Result<Oid> {
-    let capture = WorktreeCapture { tree: files.clone(), index_tree: index.clone(), extras, ..now.clone() };
-    Ok(repo.captures().commit_capture(&capture, "what comes back, around what was done since", &[])?.commit)
-}
-
-fn set_head(
-    repo: &Repository,
-    worktree: &Worktree,
-    change: &WorktreeChange,
-    attempt: ChangeAttempt,
-    done: &mut OperationStepsReport,
-) -> Result<()> {
-    let now = repo.refs().head(worktree)?;
-    if attempt == ChangeAttempt::Back && !is_at(&now, &change.head.old) && !is_at(&now, &change.head.new) {
-        done.left.push(format!("HEAD of '{}'", change.path));
-        return Ok(());
-    }
-    if is_at(&now, &change.head.new) {
-        return Ok(());
-    }
-    repo.refs().set_head(worktree, &now, &change.head.new, "git axiom: restored")
-}
-
 /// Moves the refs that have not moved yet, each only from its expected value.
 fn move_refs(
     ctx: &Context,
@@ -361,34 +181,4 @@ fn move_refs(
         kept.write_tags_again(ctx, &coming)?;
     }
     ctx.repo.refs().update_refs(&edits, &format!("git axiom: {title}"))
-}
-
-/// Calls `work` with the [`CheckoutAdvance`] for a change.
-pub(super) fn advance<T>(
-    ctx: &Context,
-    change: &BranchAdvance,
-    txn: &OperationId,
-    work: impl FnOnce(&Context, &CheckoutAdvance<'_>) -> Result<T>,
-) -> Result<T> {
-    let worktree = worktree(ctx, &change.path)?;
-    let trash = trash::of(ctx, &worktree, txn)?;
-    let advance = CheckoutAdvance {
-        worktree: &worktree,
-        branch: &change.branch,
-        old: &change.commit.old,
-        new: &change.commit.new,
-        tag: txn.as_str(),
-        trash: &trash,
-        reflog: "git axiom: the branch moved with its worktree",
-    };
-    work(ctx, &advance)
-}
-
-/// The worktree at a path.
-pub(super) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
-    match ctx.repo.worktrees().worktree_at(Path::new(path))? {
-        Some(entry) => Ok(entry.worktree),
-        None => Err(Error::new(Code::WorkspaceBroken, format!("'{path}' is no longer a worktree of this repository"))
-            .hint("git axiom recover --yes    repairs it")),
-    }
 }

@@ -3,14 +3,15 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-use super::keep_ref::publish;
 use super::recorded_head::is_at;
-use super::steps::{OperationContents, OperationStepsReport, restore_worktree};
 use crate::context::handle::Context;
-use axiom_base::error::{Code, Error, Result};
+use crate::operation::step_parts::published_ref::publish;
+use crate::operation::step_parts::steps_report::OperationStepsReport;
+use crate::operation::step_parts::submodule_folders::{has_files, is_checked_out, opened};
+use crate::operation::step_parts::worktree_step::{OperationContents, restore_worktree};
+use axiom_base::error::Result;
 use axiom_base::{env, files};
 use axiom_git::{
     ChangeAttempt, FileId, IndexLock, NewCommit, RefEdit, Repository, SUBMODULE, TREE, TreeChange, TreeEntry, Worktree,
@@ -54,41 +55,6 @@ pub(crate) fn with_own_submodules(
     }
     let tree = repo.trees().edit_tree(&repo.trees().edit_tree(&then, &own)?, &absent)?;
     Ok((tree, own.into_iter().map(|change| change.path).collect()))
-}
-
-/// The repository and the worktree of a submodule that changes.
-pub(crate) fn opened(ctx: &Context, change: &SubmoduleChange) -> Result<(Arc<Repository>, Worktree)> {
-    let (folder, git_dir) = (Path::new(&change.worktree.path), Path::new(&change.git_dir));
-    let worktrees = ctx.repo.worktrees();
-    let known = change.worktree.captures.old.as_ref().or(change.worktree.captures.new.as_ref());
-    let mut places = worktrees.places_of_submodule(git_dir).filter(|place| worktrees.is_submodule(folder, place));
-    // Another one may be called by the same folder: what the operation knows is in the one that git moved.
-    let is_it = |place: &PathBuf| {
-        let has = |oid| ctx.repo.submodule(folder, place).is_ok_and(|repo| repo.connectivity().holds(oid));
-        place == git_dir || known.is_some_and(has)
-    };
-    let Some(git_dir) = places.find(is_it) else {
-        let what = format!("'{}' is no longer a submodule of this repository", folder.display());
-        return Err(Error::new(Code::WorkspaceNotOurs, what)
-            .why(format!("'{}' is not its git directory any more", git_dir.display()))
-            .hint("git submodule update --init PATH    checks it out again"));
-    };
-    let repo = ctx.repo.submodule(folder, &git_dir)?;
-    let worktree = repo.submodule_worktree();
-    Ok((repo, worktree))
-}
-
-/// Whether the folder of a submodule has its `.git`, or cannot be looked into: that is no deleted one.
-pub(crate) fn is_checked_out(folder: &Path) -> bool {
-    !folder.join(".git").symlink_metadata().is_err_and(|error| files::says_nothing_is_there(&error))
-}
-
-/// Whether anything is in a folder. One that cannot be listed may hold something.
-pub(crate) fn has_files(folder: &Path) -> bool {
-    match std::fs::read_dir(folder) {
-        Ok(mut entries) => entries.next().is_some(),
-        Err(error) => !files::says_nothing_is_there(&error),
-    }
 }
 
 /// Adds to `changed` what is not as the operation expects it.

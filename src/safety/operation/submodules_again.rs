@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::recorded_head::head_state;
-use super::steps::{OperationContents, OperationStepsReport};
 use super::submodules::{carry_out, keep_commits};
 use crate::context::handle::Context;
 use crate::folders::workspace_submodules::{label_of, of_worktree};
+use crate::operation::step_parts::steps_report::OperationStepsReport;
+use crate::operation::step_parts::worktree_step::OperationContents;
 use axiom_base::error::{Error, Result};
 use axiom_git::{ChangeAttempt, Repository, Worktree};
 use axiom_model::base::ids::OperationId;

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::steps::worktree;
-use super::submodules::opened;
 use crate::context::handle::Context;
 use crate::folders::{trash, workspace_folder};
+use crate::operation::step_parts::submodule_folders::opened;
+use crate::operation::step_parts::worktree_step::worktree;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_git::Worktree;

@@ -7,7 +7,7 @@ use super::file_backup;
 use super::file_edit::{ProgramFileChange, ProgramFilePiece, ProgramFileTarget, WriteProgramFiles};
 use super::program_files::{AttachScope, caller, layout_of, note_program, place, place_of_user, read_in};
 use crate::context::handle::Context;
-use crate::context::placement;
+use crate::context::recorded_place;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::Worktree;
 use axiom_model::base::names::RepoPath;
@@ -110,7 +110,7 @@ pub fn attach(
         note_program();
         // A hook does nothing in a repository that is not prepared.
         ctx.layout().ensure()?;
-        placement::write_down(ctx.layout(), &ctx.repo)
+        recorded_place::write_down(ctx.layout(), &ctx.repo)
     };
     let mut all = Vec::new();
     for part in &parts {

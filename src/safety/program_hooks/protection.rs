@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::status::ProgramEventStatus;
 use crate::attach::sessions;
+use crate::attach::sessions::attached_session::AttachedSession;
 use crate::context::handle::Context;
 use axiom_git::Worktree;
 use axiom_model::program_hooks::edit::HookEntryStatus;
@@ -30,8 +31,7 @@ pub fn protection(
     standing: &[ProgramEventStatus],
 ) -> Option<SessionProtection> {
     let path = worktree.path().to_str();
-    let of_it =
-        |session: &&sessions::AttachedSession| session.program.as_str() == recipe.name && path == Some(session.worktree.as_str());
+    let of_it = |session: &&AttachedSession| session.program.as_str() == recipe.name && path == Some(session.worktree.as_str());
     let newest = sessions::list(ctx).into_iter().find(|session| of_it(&session));
     let unsaved = newest.and_then(|session| session.unprotected).or_else(|| sessions::nothing_can_be_written(ctx));
     judged(recipe, standing, unsaved)

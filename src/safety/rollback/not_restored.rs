@@ -11,7 +11,8 @@ use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::base::path_set::PathSet;
 use axiom_model::checkpoint::coverage::{CaptureCoverage, INDEX, PathSample};
 
-use super::preview::{NOT_IN_TIME, UnrestoredPathLine};
+use super::preview::UnrestoredPathLine;
+use crate::rollback::preview_lines::unrestored_reasons::{INDEX_UNREADABLE, NOT_IN_TIME, STAGED_LOST};
 
 /// The changes that would bring back untracked files that the configuration excludes now. `changes` are the changes from the
 /// current tree to that of the checkpoint; `index` is the index tree of the checkpoint.
@@ -30,12 +31,6 @@ pub(super) fn excluded_now(
     }
     Ok(excluded)
 }
-
-/// The key under which an index is named that could not be read then: HEAD's comes in its place.
-pub(super) const INDEX_UNREADABLE: &str = "indexUnreadable";
-
-/// The key under which a file is named whose staged content was lost then: HEAD's comes in its place, or nothing.
-pub(super) const STAGED_LOST: &str = "stagedNotHeld";
 
 /// The files that existed when the checkpoint was made, that it does not hold, and that are missing now; and the `excluded`
 /// ones. Of long lists, only the paths that the coverage names are checked.

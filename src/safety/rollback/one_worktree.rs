@@ -14,12 +14,12 @@ use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::journal::journaled::{JournaledOperation, OperationKind};
 use axiom_model::journal::journaled_changes::HeadState;
 
+use super::beside_worktree::BesideWorktree;
 use super::left_alone::made_by;
 use super::own_worktrees::OwnWorktreesFate;
 use super::plan::{RollbackPlan, kept};
 use super::preview::RollbackPreview;
 use super::refs::{add_branch_configs, add_local_refs, add_moved_branches, since};
-use super::to_prompt::BesideWorktree;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
 use super::{own_worktrees, submodules};
 use crate::operation::branches::branches_are_free;

@@ -16,9 +16,11 @@ use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::operation::change_json;
 use axiom_model::state::current_state::State;
 
-use super::not_restored::{INDEX_UNREADABLE, STAGED_LOST};
-use super::refs::{MovedRefLine, UnrestoredRefLine};
 use crate::operation::planned_changes::{FileLossLine, PlannedChanges, place_from};
+use crate::rollback::preview_lines::ref_lines::{MovedRefLine, UnrestoredRefLine};
+use crate::rollback::preview_lines::unrestored_reasons::{
+    INDEX_UNREADABLE, MOVED, NOT_CAPTURED, NOT_HELD, NOT_IN_TIME, REPLACED, STAGED_LOST,
+};
 
 /// A commit that a rollback removes from its branch.
 #[derive(Debug, Clone, Serialize)]
@@ -42,9 +44,6 @@ pub struct MissingWorktreeLine {
     pub made_by: String,
 }
 
-/// Why a file is not brought back that its checkpoint did not wait for.
-pub(super) const NOT_IN_TIME: &str = "notInTime";
-
 /// A file or folder that a rollback does not bring back.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -64,7 +63,6 @@ pub struct UnrestoredPathLine {
 impl UnrestoredPathLine {
     /// Whether nothing is lost of it, because it stays as it is.
     pub fn stays(&self) -> bool {
-        use super::submodules::{NOT_CAPTURED, REPLACED};
         matches!(self.why, "unreadable" | "notCaptured" | "dirtySubmodules" | NOT_IN_TIME | NOT_CAPTURED | REPLACED)
             && Path::new(&self.worktree).join(self.path.to_path()).exists()
     }
@@ -92,10 +90,10 @@ impl UnrestoredPathLine {
             "sparse" => "outside the sparse checkout: git sparse-checkout add restores it",
             "refusedNames" => "git refuses its name",
             "dirtySubmodules" => "a submodule that could not be held",
-            super::submodules::NOT_HELD => "a submodule that is not held any more: its repository was removed, or has lost it",
-            super::submodules::NOT_CAPTURED => "a submodule that cannot be captured now, so nothing is changed in it",
-            super::submodules::REPLACED => "a submodule in whose place is another repository now, so nothing is changed in it",
-            super::submodules::MOVED => &moved,
+            NOT_HELD => "a submodule that is not held any more: its repository was removed, or has lost it",
+            NOT_CAPTURED => "a submodule that cannot be captured now, so nothing is changed in it",
+            REPLACED => "a submodule in whose place is another repository now, so nothing is changed in it",
+            MOVED => &moved,
             "encrypted" => "its filter encrypts, and did not run",
             "lfsNotHere" => "its content is not here: it comes back as a pointer of Git LFS",
             other => other,

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
 use crate::context::handle::Context;
 use axiom_base::error::Result;
 use axiom_model::base::names::{Oid, RefName};
@@ -17,6 +15,7 @@ use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::journal::journaled_changes::StashChange;
 
 use super::preview::RollbackPreview;
+use crate::rollback::preview_lines::ref_lines::{MovedRefLine, UnrestoredRefLine};
 
 /// What happens to local refs, except the target, the tasks' branches and the branch that was checked out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,31 +26,6 @@ pub enum LocalRefsPolicy {
     MoveToo,
     /// All stay as they are.
     Stay,
-}
-
-/// A ref that moved since the checkpoint.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MovedRefLine {
-    /// Its full name.
-    pub name: RefName,
-    /// The object that it points to now.
-    pub old: Oid,
-    /// The object that it pointed to at the checkpoint.
-    pub new: Oid,
-    /// Whether it moves back: `--refs`.
-    pub moves: bool,
-}
-
-/// A ref that the checkpoint holds and that does not come back.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UnrestoredRefLine {
-    /// Its full name.
-    pub name: RefName,
-    /// Why it does not come back.
-    #[serde(rename = "reason")]
-    pub why: String,
 }
 
 /// How the local refs changed since a checkpoint, without those that the operation moves already.

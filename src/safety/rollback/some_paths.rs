@@ -14,6 +14,7 @@ use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::journal::journaled::{JournaledOperation, OperationKind};
 
+use super::beside_worktree::BesideWorktree;
 use super::gone_worktrees::{refuse_outside, with_gone};
 use super::not_restored::left_out;
 use super::one_worktree::{OneWorktreeRollback, find};
@@ -22,7 +23,6 @@ use super::plan::{RollbackPlan, kept};
 use super::preview::RollbackPreview;
 use super::refs::{add_branch_configs, add_local_refs, add_moved_branches, since};
 use super::removed_commits::{add_detached, add_refs};
-use super::to_prompt::BesideWorktree;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
 use super::{own_worktrees, submodules};
 use crate::operation::branches::branches_are_free;

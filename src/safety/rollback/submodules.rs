@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use super::preview::{RemovedCommitLine, RollbackPreview, UnrestoredPathLine};
 use super::worktree::{WorktreeRollbackState, tell, worktree_change};
-use crate::checkpoint::submodules::{CapturedSubmodule, SubmoduleWhereabouts, options_within, repository_of, whereabouts};
-use crate::checkpoint::{CapturedWorktree, CheckpointCaptures, capture_options};
+use crate::checkpoint::submodules::{SubmoduleWhereabouts, options_within, repository_of, whereabouts};
+use crate::checkpoint::{CapturedSubmodule, CapturedWorktree, CheckpointCaptures, capture_options};
 use crate::context::handle::Context;
 use crate::operation::extras_of;
 use crate::operation::recorded_head::head_state;
-use crate::operation::submodules::{has_files, is_checked_out};
+use crate::operation::step_parts::submodule_folders::{has_files, is_checked_out};
 use crate::operation::submodules_again::source;
+use crate::rollback::preview_lines::unrestored_reasons::{MOVED, NOT_CAPTURED, NOT_HELD, REPLACED};
 use axiom_base::error::Result;
 use axiom_git::{PathPatterns, Repository};
 use axiom_model::base::names::{Oid, RefName, RepoPath};
@@ -26,18 +27,6 @@ use axiom_model::journal::journaled_changes::{HeadState, SubmoduleChange, Worktr
 
 /// How many commits that leave a branch are listed at most.
 const COMMITS: usize = 1000;
-
-/// The key under which a submodule is named that the checkpoint held, and whose repository does not hold it any more.
-pub(super) const NOT_HELD: &str = "submoduleNotHeld";
-
-/// The key under which a submodule is named of which nothing is known now, so that nothing is changed in it.
-pub(crate) const NOT_CAPTURED: &str = "submoduleNotCaptured";
-
-/// The key under which a submodule is named whose repository is that of another folder now.
-pub(super) const MOVED: &str = "submoduleMoved";
-
-/// The key under which a submodule is named in whose place another repository is now, so that nothing is changed in it.
-pub(super) const REPLACED: &str = "submoduleReplaced";
 
 /// What a submodule has now, with the commit of its capture.
 pub(crate) type PresentSubmodule = (CapturedWorktree, Option<Oid>);

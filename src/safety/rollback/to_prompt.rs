@@ -8,6 +8,7 @@ use axiom_base::error::Result;
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
 
+use super::beside_worktree::BesideWorktree;
 use super::plan::RollbackPlan;
 use super::refs::LocalRefsPolicy;
 use super::{one_worktree, some_paths};
@@ -21,20 +22,6 @@ pub struct PromptRollback {
     pub takes_head: bool,
     /// Other worktrees that go back: the session's subagents worked there.
     pub others: Vec<String>,
-}
-
-/// What goes back beside one worktree.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct BesideWorktree<'a> {
-    /// What happens to local refs.
-    pub refs: LocalRefsPolicy,
-    /// Other worktrees.
-    pub others: &'a [String],
-}
-
-impl BesideWorktree<'_> {
-    /// Nothing.
-    pub const NOTHING: BesideWorktree<'static> = BesideWorktree { refs: LocalRefsPolicy::Stay, others: &[] };
 }
 
 /// Plans it, from the captures made just now.

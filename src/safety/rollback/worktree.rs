@@ -6,11 +6,10 @@ use std::path::Path;
 use crate::checkpoint::CapturedWorktree;
 use crate::context::handle::Context;
 use crate::operation;
-use crate::operation::differences;
 use crate::operation::differences::{beyond, differences, keep_permissions, out_of_reach, with_all_gaps};
 use crate::operation::in_progress::operations;
 use crate::operation::recorded_head::head_state;
-use crate::operation::{capture_with, extras_of};
+use crate::operation::{capture_with, differences, extras_of};
 use axiom_base::error::Result;
 use axiom_git::{
     CaptureExtras, CaptureParts, PathPatterns, Repository, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of,
@@ -26,7 +25,8 @@ use axiom_model::queries::known_paths::together;
 use super::not_restored::{excluded_now, not_read, not_restored, other_kind_now};
 use super::preview::{RollbackPreview, UnrestoredPathLine};
 use crate::operation::planned_changes::{AffectedFileLine, FileLossLine, MovedHeadLine};
-use crate::operation::submodules::{is_checked_out, with_own_submodules};
+use crate::operation::step_parts::submodule_folders::is_checked_out;
+use crate::operation::submodules::with_own_submodules;
 
 /// The state to which a worktree is rolled back.
 pub(super) struct WorktreeRollbackState<'a> {

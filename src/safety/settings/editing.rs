@@ -6,7 +6,7 @@ use super::layer_files::{self, LayerFile};
 use super::{LayerContent, WritableLayer, as_entries, fits};
 use crate::config;
 use crate::config::ConfigLayers;
-use crate::context::{Repository, configure};
+use crate::context::{Repository, config_files};
 use crate::user_programs::editor;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
@@ -91,7 +91,7 @@ impl<'r> ConfigDraft<'r> {
     }
 
     fn text(&self) -> Result<Vec<u8>> {
-        match files::read_small_of_user(&self.copy, configure::MAX_FILE)? {
+        match files::read_small_of_user(&self.copy, config_files::MAX_FILE)? {
             SmallFile::Content(bytes) => Ok(bytes),
             // An editor that removed it has saved nothing, least of all an empty file.
             SmallFile::Nothing => {
@@ -126,7 +126,7 @@ impl<'r> ConfigDraft<'r> {
         }
         let (layers, old, new) = match self.layer {
             WritableLayer::User | WritableLayer::Project => {
-                let file = configure::as_text(self.file.clone(), text)?;
+                let file = config_files::as_text(self.file.clone(), text)?;
                 let content = |bytes: Option<&[u8]>| LayerContent::Text(bytes.map(<[u8]>::to_vec));
                 let layers = ConfigLayers { user_file: Some(file), ..ConfigLayers::default() };
                 (layers, content(self.before.as_deref()), content(Some(text)))

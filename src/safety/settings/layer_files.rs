@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::WritableLayer;
-use crate::context::{Repository, configure, ownership};
+use crate::context::{Repository, config_files, ownership};
 use crate::project_hooks::project_files::{LARGEST, SHARED};
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
@@ -46,14 +46,14 @@ pub(super) fn owned(repo: Option<&Repository>) -> Result<&Repository> {
 pub(super) fn file_of(repo: Option<&Repository>, layer: WritableLayer) -> Result<Option<LayerFile>> {
     match layer {
         WritableLayer::User => {
-            let path = configure::user_file().ok_or_else(|| {
+            let path = config_files::user_file().ok_or_else(|| {
                 Error::new(Code::IoFailed, "there is no place for your configuration: HOME is not set")
                     .hint("set HOME or XDG_CONFIG_HOME")
             })?;
-            Ok(Some(LayerFile { path, links: EditThroughLink::Followed, limit: configure::MAX_FILE }))
+            Ok(Some(LayerFile { path, links: EditThroughLink::Followed, limit: config_files::MAX_FILE }))
         }
         WritableLayer::Project => {
-            let path = configure::project_file(owned(repo)?)?;
+            let path = config_files::project_file(owned(repo)?)?;
             no_other_repository(owned(repo)?)?;
             Ok(Some(LayerFile { path, links: EditThroughLink::Refused, limit: LARGEST }))
         }

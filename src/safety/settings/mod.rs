@@ -10,7 +10,7 @@ pub mod trust;
 
 use crate::config;
 use crate::config::GitConfigValue;
-use crate::context::{Repository, configure, stand_in};
+use crate::context::{Repository, config_files, configure, stand_in};
 use axiom_base::error::Result;
 
 /// A layer of the configuration that can be written.
@@ -58,8 +58,8 @@ fn fits(repo: Option<&Repository>, layer: WritableLayer, old: &LayerContent, new
         )?;
         match (layer, content) {
             (WritableLayer::User, LayerContent::Text(text)) => {
-                let read = |(path, bytes): (_, &[u8])| configure::as_text(path, bytes).ok();
-                layers.user_file = configure::user_file().zip(text.as_deref()).and_then(read);
+                let read = |(path, bytes): (_, &[u8])| config_files::as_text(path, bytes).ok();
+                layers.user_file = config_files::user_file().zip(text.as_deref()).and_then(read);
             }
             (WritableLayer::Local, LayerContent::Git(entries)) => {
                 let own = repo.map(|repo| repo.settings().own_config_file().display().to_string()).unwrap_or_default();

@@ -73,7 +73,7 @@ pub(super) fn preview(
         planned.add_staged(&change.path, staged::changes(&ctx.repo, &moved, change, (now, &then))?);
     }
     for change in &operation.submodules {
-        let (repo, there) = operation::submodules::opened(ctx, change)?;
+        let (repo, there) = operation::step_parts::submodule_folders::opened(ctx, change)?;
         let path = &change.worktree.path;
         let now = extras_of(&repo, change.worktree.captures.old.as_ref())?;
         let then = extras_of(&repo, change.worktree.captures.new.as_ref())?;

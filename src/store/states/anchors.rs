@@ -7,8 +7,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::layout::StoreLayout;
-use crate::states::snapshot;
-use crate::states::snapshot::{LoadedSnapshot, SnapshotFile};
 use axiom_base::error::Result;
 use axiom_base::{env, files};
 
@@ -31,16 +29,9 @@ pub(crate) fn number(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix("anchor-")?.strip_suffix(".json")?.parse().ok()
 }
 
-fn path(layout: &StoreLayout, seq: u64) -> PathBuf {
+/// The file of the anchor after event `seq`.
+pub(super) fn path(layout: &StoreLayout, seq: u64) -> PathBuf {
     layout.state_dir().join(format!("anchor-{seq:020}.json"))
-}
-
-/// The state after event `seq`; `None` where the file is gone or damaged.
-pub fn load(layout: &StoreLayout, seq: u64) -> Result<Option<LoadedSnapshot>> {
-    match snapshot::load_from(layout, &path(layout, seq))? {
-        SnapshotFile::Good(loaded) if loaded.state.seq == seq => Ok(Some(*loaded)),
-        SnapshotFile::Good(_) | SnapshotFile::Missing | SnapshotFile::Damaged(_) => Ok(None),
-    }
 }
 
 /// Keeps the snapshot of event `seq` as an anchor if the newest one is far enough away, and removes those that became

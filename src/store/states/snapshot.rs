@@ -109,6 +109,14 @@ pub(crate) fn load_from(layout: &StoreLayout, path: &Path) -> Result<SnapshotFil
     Ok(SnapshotFile::Good(Box::new(LoadedSnapshot { state, position: header.position, tasks: header.tasks, older })))
 }
 
+/// The state after event `seq`, from the anchor there; `None` where the file is gone or damaged.
+pub fn load_anchor(layout: &StoreLayout, seq: u64) -> Result<Option<LoadedSnapshot>> {
+    match load_from(layout, &anchors::path(layout, seq))? {
+        SnapshotFile::Good(loaded) if loaded.state.seq == seq => Ok(Some(*loaded)),
+        SnapshotFile::Good(_) | SnapshotFile::Missing | SnapshotFile::Damaged(_) => Ok(None),
+    }
+}
+
 /// Whether the snapshot or the file that it names cannot be used, and why; `None` where there is none, or both are intact.
 pub fn damage(layout: &StoreLayout, snapshot: &SnapshotFile) -> Result<Option<String>> {
     match snapshot {

@@ -21,6 +21,7 @@ use axiom_base::error::{Exit, Result};
 use axiom_model::base::forms::natural;
 use axiom_safety::attach::sessions;
 use axiom_safety::attach::sessions::AttachedSessionJson;
+use axiom_safety::attach::sessions::attached_session::AttachedSession;
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::running::output::logs;
@@ -97,7 +98,7 @@ fn working(ctx: &Context) -> Result<Vec<WorkingAgentJson>> {
         worktree: agent.workspace,
         task_id: agent.task_id,
     });
-    let alive = sessions::list(ctx).into_iter().filter(sessions::AttachedSession::is_alive);
+    let alive = sessions::list(ctx).into_iter().filter(AttachedSession::is_alive);
     let attached = alive.map(AttachedSessionJson::from).map(|one| WorkingAgentJson {
         id: one.program.to_string(),
         kind: "attached",

@@ -18,7 +18,7 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::operation::change_json::FileChange;
 use axiom_safety::attach::prompts;
-use axiom_safety::attach::since::changed_by_others;
+use axiom_safety::attach::prompts::changed_by_others;
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
 

@@ -12,6 +12,7 @@ use axiom_model::program_hooks::recipe::{HookRecipe, RECIPES};
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement;
 use axiom_safety::context::placement::VerbPurpose;
+use axiom_safety::context::recorded_place;
 use axiom_safety::folders::{workspace_folder, workspaces};
 use axiom_safety::program_hooks::program_files::{is_installed, note_program};
 use axiom_safety::program_hooks::skill;
@@ -166,7 +167,7 @@ pub fn run(args: &InitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
     let main = ctx.repo.worktrees().main_worktree()?;
     let created = !ctx.layout().exists();
     ctx.layout().ensure()?;
-    placement::write_down(ctx.layout(), &ctx.repo)?;
+    recorded_place::write_down(ctx.layout(), &ctx.repo)?;
     if let Err(error) = placement::list(ctx.layout()) {
         screen.note(&format!("warning: 'git axiom recover --all' will not know of this repository: {error}"));
     }

@@ -15,14 +15,13 @@ use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::base::forms::plural::count;
 use axiom_model::base::screen_colors::ColoredPart;
-use axiom_safety::attach::not_saved;
 use axiom_safety::attach::not_saved::NotSavedPromptLine;
-use axiom_safety::attach::prompts;
-use axiom_safety::attach::prompts::Prompt;
-use axiom_safety::attach::sessions;
+use axiom_safety::attach::prompts::{Prompt, session_files};
 use axiom_safety::attach::sessions::AttachedSessionJson;
+use axiom_safety::attach::sessions::attached_session::AttachedSession;
 use axiom_safety::attach::watching::watch_record;
 use axiom_safety::attach::watching::watch_record::WatchStatus;
+use axiom_safety::attach::{not_saved, prompts, sessions};
 use axiom_safety::context::placement::VerbPurpose;
 
 /// Arguments of `prompts`.
@@ -91,7 +90,7 @@ pub fn run(args: &PromptsArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
     }
     let mut ctx = look(global, screen)?;
     let all = prompts::list(&mut ctx, args.count)?;
-    let alive = sessions::list(&ctx).into_iter().filter(sessions::AttachedSession::is_alive).map(AttachedSessionJson::from);
+    let alive = sessions::list(&ctx).into_iter().filter(AttachedSession::is_alive).map(AttachedSessionJson::from);
     let not_held: String = alive.map(|one| not_saved_in_words(&one)).collect();
     let mut not_saved = not_saved::list(&ctx)?;
     not_saved.truncate(args.count);
@@ -204,7 +203,7 @@ pub fn run_sessions(args: &SessionsArgs, global: &GlobalArgs, screen: &mut Scree
         if one.excludes.is_some() && one.is_alive() {
             one.sees_excludes(&ctx);
         }
-        let files = if args.all || one.is_alive() { sessions::files_changed(&ctx, &one)? } else { continue };
+        let files = if args.all || one.is_alive() { session_files::files_changed(&ctx, &one)? } else { continue };
         shown.push(AttachedSessionJson { files, ..AttachedSessionJson::from(one) });
     }
     let watches = watch_record::list(&ctx);

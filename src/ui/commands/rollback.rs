@@ -24,14 +24,13 @@ use crate::wording::rollback::{nothing_changes, people};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::GateId;
-use axiom_safety::attach::since::changed_by_others;
+use axiom_safety::attach::prompts::changed_by_others;
 use axiom_safety::attach::{at_work, prompts};
-use axiom_safety::checkpoint as op;
 use axiom_safety::context::handle::Context;
 use axiom_safety::operation::planned_changes::{FileLossLine, here};
 use axiom_safety::operation::{EndedOperation as Closed, put_back};
-use axiom_safety::rollback;
 use axiom_safety::rollback::{RollbackPreview, RollbackRequest, RollbackScope, StoppedAgentLine};
+use axiom_safety::{checkpoint as op, rollback};
 
 /// What a rollback changed; with `--dry-run`, what it would change.
 #[derive(Serialize)]

@@ -14,7 +14,7 @@ use axiom_safety::attach::watching::WatchEndReason;
 use axiom_safety::attach::watching::watch_record;
 use axiom_safety::attach::watching::watch_record::{WatchRecord, WatchStatus};
 use axiom_safety::context::handle::Context;
-use axiom_safety::context::placement;
+use axiom_safety::context::recorded_place;
 
 /// Arguments of `watch`.
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ pub fn run(args: &WatchArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
     }
     // The joiner saves only in a repository that is prepared.
     ctx.layout().ensure()?;
-    placement::write_down(ctx.layout(), &ctx.repo)?;
+    recorded_place::write_down(ctx.layout(), &ctx.repo)?;
     if args.detach {
         let watcher = watching::detach(&ctx)?;
         told(&watcher, screen)?;

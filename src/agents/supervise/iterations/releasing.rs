@@ -19,7 +19,7 @@ use axiom_model::work::gates::crash_answer::CrashGateAnswer;
 use axiom_model::work::gates::gate::{Gate, GateKind, TaskHoldReason};
 use axiom_model::work::iteration::{IterationOutcome, ReviewCause};
 use axiom_model::work::tasks::task::TaskStatus;
-use axiom_model::work::verifying::checks::kept_results;
+use axiom_model::work::verifying::kept_results;
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::steps::RunningStepJob;
 

@@ -15,7 +15,8 @@ use axiom_base::{env, files};
 use axiom_model::work::endings::resuming;
 use axiom_model::work::tasks::task::Task;
 use axiom_process::client::launch;
-use axiom_process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck, VERSION};
+use axiom_process::keeper::record_files::VERSION;
+use axiom_process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck};
 use axiom_safety::context::handle::Context;
 
 /// An iteration whose keeper can be started.

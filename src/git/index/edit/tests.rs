@@ -1,6 +1,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use super::*;
+use crate::index::lock::IndexLock;
 use crate::repo::scratch::ScratchRepository;
 use crate::restore::types::{ChangeAttempt, WorktreeRestore};
 

@@ -4,12 +4,9 @@ use gix::index::entry::{Flags, Mode};
 
 use super::{Condition, ConditionSign, FastWay};
 use crate::repo::handles::Shortcuts;
+use crate::repo::shortcut_conditions::ShortcutConditions;
 use crate::repo::worktrees::Worktree;
 use axiom_base::env;
-
-/// The conditions that settings and variables cause, as bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ShortcutConditions(u64);
 
 impl Shortcuts<'_> {
     /// Whether nothing forbids a fast way, as far as the repository itself shows it.

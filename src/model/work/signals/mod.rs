@@ -1,6 +1,7 @@
 //! What an agent reports of its own accord. Begin reading with `signal`.
 
 pub mod learning_scope;
+mod marker_after_signal;
 pub mod markers;
 pub mod report_parts;
 pub mod reports;

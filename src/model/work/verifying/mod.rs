@@ -2,4 +2,5 @@
 
 pub mod agent_check;
 pub mod checks;
+pub mod kept_results;
 pub mod verification;

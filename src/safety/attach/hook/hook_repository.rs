@@ -12,7 +12,6 @@ use axiom_base::files::SmallFile;
 use axiom_git::Repository;
 use axiom_model::agent::hook_call_source::HookCallSource;
 use axiom_model::attach::hook_answer::AgentHookAnswer;
-use axiom_model::attach::payload::AgentHookEvent;
 use axiom_model::base::own_names::CAPTURES;
 use axiom_process::os::command::command;
 use axiom_store::layout::StoreLayout;
@@ -23,12 +22,6 @@ const SWITCH: &str = "axiom.attach";
 const DEEPEST: usize = 16;
 /// The largest `.gitmodules` that is read.
 const LARGEST: u64 = 1024 * 1024;
-
-/// The folder in which something happened: the one that the event names, else that in which the hook was called.
-pub(in crate::attach) fn folder_of(event: &AgentHookEvent, here: &Path) -> PathBuf {
-    let named = event.folder.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute());
-    named.unwrap_or_else(|| here.to_owned())
-}
 
 /// Why a hook has nothing to do in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

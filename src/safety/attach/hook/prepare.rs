@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::context::placement;
 use crate::context::placement::VerbPurpose;
+use crate::context::recorded_place;
 use crate::opening;
 use axiom_base::env;
 use axiom_base::error::Result;
@@ -27,7 +28,7 @@ pub(super) fn prepare(repo: &Repository, top: &Path) -> bool {
 fn prepared(top: &Path) -> Result<()> {
     let ctx = opening::open(top, VerbPurpose::Write)?;
     ctx.layout().ensure()?;
-    placement::write_down(ctx.layout(), &ctx.repo)?;
+    recorded_place::write_down(ctx.layout(), &ctx.repo)?;
     // Without it only `recover --all` does not know of this repository.
     if let Err(error) = placement::list(ctx.layout()) {
         tracing::debug!(%error, "the repository was not listed");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::saving::{self, SaveOutcome, SaveRequest};
 use super::super::went_back::went_back;
-use super::super::{command_paths, not_saved, prompts};
+use super::super::{command_paths, not_saved, prompt_lines};
 use super::AttachHookCall;
 use crate::checkpoint::files_of_worktree;
 use axiom_base::env;
@@ -67,7 +67,7 @@ impl AttachHookCall {
         }
         if let (AgentHookMoment::Prompt { text }, Some(record)) = (&self.event.moment, &saved.record) {
             let keeps = saved.ctx.config.attach.prompt_text == "local";
-            let noted = if keeps { prompts::note(&self.files, record.name.as_str(), text) } else { Ok(()) };
+            let noted = if keeps { prompt_lines::note(&self.files, record.name.as_str(), text) } else { Ok(()) };
             if let Err(error) = noted {
                 tracing::debug!(%error, "the first line of a prompt was not kept");
             }

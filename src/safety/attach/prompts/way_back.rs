@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::super::elsewhere;
 use super::super::elsewhere::ElsewhereRollback;
-use crate::attach::since::head_since::head_since;
+use crate::attach::since::head_since::{HeadSincePrompt, head_since};
 use crate::checkpoint;
 use crate::context::handle::Context;
 use crate::rollback::{PromptRollback, RollbackScope};
@@ -12,17 +12,6 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::forms::plural::count;
 use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
-
-/// What became of HEAD in the worktree of a prompt's session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HeadSincePrompt {
-    /// It is as it was before the prompt.
-    Same,
-    /// Only shell commands of the session moved it, and its branch, provably. These commits leave the branch, the newest first.
-    OwnCommits(Vec<String>),
-    /// Something else, or somebody else's.
-    Others,
-}
 
 /// What going back to a checkpoint restores where nobody says more.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::attach::prompts::HeadSincePrompt;
 use crate::attach::sessions;
 use crate::attach::since::own_commits::position;
 use crate::context::handle::Context;
@@ -14,6 +13,17 @@ use axiom_model::checkpoint::document::CheckpointDocument;
 
 /// The most commits that are told.
 const MOST_COMMITS: usize = 200;
+
+/// What became of HEAD in the worktree of a prompt's session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HeadSincePrompt {
+    /// It is as it was before the prompt.
+    Same,
+    /// Only shell commands of the session moved it, and its branch, provably. These commits leave the branch, the newest first.
+    OwnCommits(Vec<String>),
+    /// Something else, or somebody else's.
+    Others,
+}
 
 /// What became of HEAD in this worktree since a checkpoint that was made for this session.
 pub(in crate::attach) fn head_since(

@@ -1,5 +1,4 @@
 //! What happened since a prompt, and whose it was. Begin reading with `own_commits`.
 
-pub mod changed_by_others;
-pub(in crate::attach) mod head_since;
+pub mod head_since;
 pub(in crate::attach) mod own_commits;

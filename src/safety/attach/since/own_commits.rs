@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::attach::sessions;
-use crate::attach::sessions::{AttachedSession, ShellCall};
+use crate::attach::sessions::attached_session::{AttachedSession, ShellCall};
 use axiom_base::{env, files};
 use axiom_git::{Head, Repository};
 use axiom_model::attach::head_history::{BranchStep, HeadLogSurroundings, HeadPosition, OwnHeadMove, follow, is_nothing};

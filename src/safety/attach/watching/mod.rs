@@ -16,13 +16,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::{hook::JoinerLine, join};
+use super::join;
+use crate::attach::join::joiner_line::JoinerLine;
 use crate::context::handle::Context;
-use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
-use axiom_base::files;
 use axiom_base::files::{FileLock, LockAttempt};
 use axiom_base::own_process::end_signals;
+use axiom_base::{env, files};
 use axiom_git::{Repository, Worktree};
 use axiom_model::attach::act::DeferredSave;
 use axiom_model::attach::watching::{PendingWatchChanges, allowance, pause};

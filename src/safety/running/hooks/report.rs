@@ -17,7 +17,7 @@ use axiom_model::work::hooks::hook_run::HookRun;
 pub fn report(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Vec<HookRun> {
     let mut all = Vec::new();
     while let Some(facts) = ctx.hooks.next_due() {
-        kept_hooks::keep(ctx);
+        kept_hooks::keep(ctx.store.layout(), &mut ctx.hooks);
         match run(ctx, &facts, watch) {
             Ok(Some(runs)) => all.extend(runs),
             Ok(None) => {
@@ -26,7 +26,7 @@ pub fn report(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Vec<HookRun> {
             Err(error) => tracing::warn!(%error, event = %facts.event, "hooks were not run"),
         }
         ctx.hooks.told();
-        kept_hooks::keep(ctx);
+        kept_hooks::keep(ctx.store.layout(), &mut ctx.hooks);
     }
     all
 }

@@ -32,6 +32,7 @@ use axiom_model::work::endings::outcome::{AgentProgramEnd, IterationBranchChange
 use axiom_model::work::verifying::verification::VerifyChecker;
 use axiom_process::client::state::keeper_state;
 use axiom_process::client::{leftovers, step};
+use axiom_process::keeper::record_files::VERSION;
 use axiom_process::keeper::records::{ExitRecord, KeeperState};
 use axiom_process::keeper::spec::{self, DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck};
 
@@ -172,7 +173,7 @@ pub fn keeper_spec(ctx: &Context, program: &AgentAdapter, run: PersonaRun<'_>) -
     let env = own.chain(each.into_iter().map(|(name, value)| (name.to_owned(), value))).chain(env).collect();
     let mut words = program.command.iter().map(OsString::from);
     KeeperSpec {
-        v: spec::VERSION,
+        v: VERSION,
         agent,
         task: task.clone(),
         iteration: 1,

@@ -24,6 +24,7 @@ use axiom_model::state::current_state::State;
 use axiom_model::work::gates::gate::{GateKind, asks_of_planner};
 use axiom_model::work::sessions::supervisor_activity::SupervisorActivity;
 use axiom_model::work::tasks::task::{Task, TaskStatus};
+use axiom_safety::attach::sessions::attached_session::AttachedSession;
 use axiom_safety::attach::{prompts, sessions};
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::disk_space;
@@ -127,7 +128,7 @@ fn agent(view: &AgentStatusJson) -> AgentRow {
 
 /// The agents that humans run, each with its newest prompts.
 fn attached(ctx: &Context) -> Vec<AgentRow> {
-    let alive: Vec<_> = sessions::list(ctx).into_iter().filter(sessions::AttachedSession::is_alive).collect();
+    let alive: Vec<_> = sessions::list(ctx).into_iter().filter(AttachedSession::is_alive).collect();
     if alive.is_empty() {
         return Vec::new();
     }
@@ -141,7 +142,7 @@ fn attached(ctx: &Context) -> Vec<AgentRow> {
         .collect()
 }
 
-fn session_row(one: sessions::AttachedSession) -> AgentRow {
+fn session_row(one: AttachedSession) -> AgentRow {
     let short: String = one.id.chars().take(6).collect();
     let prompts = crate::cli::words::count(one.prompts, "prompt");
     let state = if one.unprotected.is_some() { "UNPROTECTED" } else { "attached" };

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::named_step::NamedVerifyStep;
 use crate::base::names::Oid;
+use crate::work::verifying::checks::named_step::NamedVerifyStep;
 use crate::work::verifying::verification::VerifyStepResult;
 
 /// The result of one verify step of a task.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::submodules;
 use crate::checkpoint::live;
+use crate::checkpoint::submodules;
 use crate::context::handle::Context;
 use crate::upkeep::tidy;
 use axiom_base::error::Result;
@@ -18,7 +18,7 @@ use axiom_model::base::own_names::KEPT;
 const LFS_AGE: Duration = Duration::from_secs(3600);
 
 /// Releases what has expired. A crash leaves some of it, which the next call releases.
-pub(super) fn release(ctx: &Context) -> Result<()> {
+pub(in crate::checkpoint) fn release(ctx: &Context) -> Result<()> {
     let kept = release_kept(ctx);
     // Whatever became of the others.
     let live = live::release(ctx).map(drop);

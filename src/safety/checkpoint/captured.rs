@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::super::submodules::CapturedSubmodule;
-use axiom_git::{Worktree, WorktreeCapture};
-use axiom_model::base::names::{Oid, RefName};
+use axiom_base::error::Result;
+use axiom_git::{Repository, Worktree, WorktreeCapture};
+use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::checkpoint::coverage::CaptureCoverage;
 use axiom_model::checkpoint::document::WorkspaceState;
 use axiom_model::checkpoint::submodules::{HeldSubmodule, SubmoduleState};
@@ -21,6 +22,36 @@ pub struct CapturedWorktree {
     pub capture: WorktreeCapture,
     /// Its submodules, the outer ones first.
     pub submodules: Vec<CapturedSubmodule>,
+}
+
+/// A submodule as it is now.
+#[derive(Debug, Clone)]
+pub struct CapturedSubmodule {
+    /// Its path in the worktree of the superproject that it is in; one within another has the whole path.
+    pub path: RepoPath,
+    /// Its repository.
+    pub repo: Arc<Repository>,
+    /// Its worktree and contents.
+    pub present: CapturedWorktree,
+    /// The commit of its capture, where one was made.
+    pub commit: Option<Oid>,
+}
+
+impl CapturedSubmodule {
+    /// Its absolute path.
+    pub fn folder(&self) -> &Path {
+        self.present.worktree.path()
+    }
+
+    /// Whether it has work that is in no commit.
+    pub fn is_dirty(&self) -> Result<bool> {
+        let capture = &self.present.capture;
+        let committed = match capture.head.commit() {
+            Some(commit) => Some(self.repo.objects().read_commit(commit)?.tree),
+            None => None,
+        };
+        Ok(committed.as_ref() != Some(&capture.tree) || capture.tree != capture.index_tree || capture.coverage.leaves_out_work())
+    }
 }
 
 /// A captured linked worktree: its capture has a commit already.

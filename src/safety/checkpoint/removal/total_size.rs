@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::compact::space;
 use super::remove::{DeletedCheckpointFate, delete_locked, rules};
+use crate::checkpoint::compact::space;
 use crate::context::handle::Context;
 use axiom_base::error::Result;
 use axiom_base::{env, files};
@@ -56,7 +56,7 @@ pub fn known(ctx: &Context) -> Option<CheckpointsTotal> {
 
 /// Deletes checkpoints until the rest holds no more than the limit: automatic ones first, the oldest first. Nothing of these is kept for
 /// an undo: that would hold as much as they did.
-pub(super) fn thin(ctx: &mut Context) -> Result<()> {
+pub(in crate::checkpoint) fn thin(ctx: &mut Context) -> Result<()> {
     let Some(max) = limit(ctx) else { return Ok(()) };
     let of_all = space(ctx)?.bytes;
     if known(ctx).is_some_and(|last| !last.may_be_over(of_all, max)) {

@@ -1,6 +1,6 @@
 //! Sessions whose plugin found no git axiom that it may call: nothing of them is saved, and all that is known is where they are.
 
-use super::sessions::AttachedSession;
+use crate::attach::sessions::attached_session::AttachedSession;
 use crate::context::handle::Context;
 use axiom_model::checkpoint::stamp::session_key;
 use axiom_store::beside::unstarted::{UnstartedCall, all};

@@ -1,16 +1,16 @@
 //! Deleting checkpoints: one journaled operation on their capture refs, which undo reverts like any other. Tags and notes
-//! are removed afterwards: see [`super::heal`].
+//! are removed afterwards: see [`crate::checkpoint::heal`].
 
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use super::{heal, release, total_size};
+use super::release;
 use crate::checkpoint;
 use crate::checkpoint::CheckpointRequest;
+use crate::checkpoint::heal;
 use crate::context::handle::Context;
 use crate::operation;
-use crate::upkeep::tidy;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::forms::plural::count;
@@ -24,7 +24,6 @@ use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::journal::journaled::{JournaledOperation, OperationKind};
 use axiom_model::queries::retention::{RetentionProtection, RetentionRules};
 use axiom_model::queries::{expired_checkpoints, retention};
-use axiom_model::state::event_envelope::EventAuthor;
 
 /// The retention rules of the configuration.
 pub fn rules(ctx: &Context) -> RetentionRules {
@@ -123,14 +122,14 @@ pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<Checkpoin
 
 /// What becomes of the contents of a checkpoint that is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DeletedCheckpointFate {
+pub(in crate::checkpoint) enum DeletedCheckpointFate {
     /// They are kept for `keepDeletedDays`.
     ForUndo,
     /// Nothing keeps them any more.
     Nothing,
 }
 
-pub(super) fn delete_locked(
+pub(in crate::checkpoint) fn delete_locked(
     ctx: &mut Context,
     names: &[CheckpointName],
     keep: DeletedCheckpointFate,
@@ -189,29 +188,4 @@ fn rewritten_tags(ctx: &Context, there: &[CheckpointRecord], now: &BTreeMap<RefN
         }
     }
     Ok(changes)
-}
-
-/// Retention: deletes expired checkpoints in a transaction of its own, and releases what was kept for undo long enough.
-/// Called after each checkpoint; a failure here never fails the checkpoint that was made.
-pub(super) fn retain(ctx: &mut Context, made: CheckpointTrigger) {
-    // A checkpoint made for safety before another operation deletes nothing: the user may want back just what it would
-    // delete.
-    if axiom_model::checkpoint::trigger::is_safety(made) || ctx.found.nothing_expires {
-        return;
-    }
-    let expired = expired_checkpoints::expired(ctx.state(), &rules(ctx), env::now());
-    let outcome = expired.and_then(|gone| {
-        if gone.is_empty() {
-            return Ok(());
-        }
-        ctx.in_its_own_transaction(EventAuthor::Supervisor, |ctx| delete_locked(ctx, &gone, DeletedCheckpointFate::ForUndo)).map(
-            |deleted| {
-                tracing::info!(count = deleted.names.len(), "old checkpoints were deleted");
-            },
-        )
-    });
-    if let Err(error) = outcome.and_then(|()| total_size::thin(ctx)).and_then(|()| release::release(ctx)) {
-        tracing::warn!(%error, "old checkpoints could not be deleted");
-    }
-    tidy::when_due(ctx);
 }
