@@ -116,7 +116,7 @@ impl PlannedChanges {
     /// How far a task is, as every view says it: one that is done is at the end, whatever was reported last.
     fn percent(&self, task: &TaskId, reports: &Option<TaskReports>, side: impl Fn(&ValueChange<TaskStatus>) -> TaskStatus) -> u8 {
         let status = self.tasks.iter().find(|edit| edit.id == *task).and_then(TaskChangeSet::status);
-        match status.map(|status| side(&status)) {
+        match status.map(side) {
             Some(TaskStatus::Done) => 100,
             Some(_) | None => reports.as_ref().and_then(|reports| reports.progress).unwrap_or(0),
         }
