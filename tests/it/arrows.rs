@@ -53,7 +53,10 @@ fn names_of_ours_are_spelled_out_in_one_place() {
             continue;
         }
         let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-        for line in code.lines().filter(|line| !names_of_ours(line).is_empty()) {
+        // Git's own refs of linked worktrees begin as the folder of ours ends.
+        let is_gits =
+            |line: &str| path == "model/base/names.rs" && line.contains("LINKED") && names_of_ours(line) == ["worktrees/"];
+        for line in code.lines().filter(|line| !names_of_ours(line).is_empty() && !is_gits(line)) {
             wrong.push(format!("{path}: {}", line.trim()));
         }
     }

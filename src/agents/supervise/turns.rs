@@ -51,7 +51,7 @@ impl Supervisor<'_> {
                 continue;
             }
             // A verb ends those that a human meant. What is found out of the others, which a crash has left, is recovery.
-            let is_meant = self.core.runs.is_halted(agent);
+            let is_meant = self.core.runs.get(agent).is_some_and(|run| run.halt.is_some());
             let verb = self.core.desk.within.take_if(|_| !is_meant);
             let by = verb.as_ref().map(|_| std::mem::replace(&mut self.core.desk.by, EventAuthor::Recovery));
             let looked = self.iterations.look_after(&mut self.core, agent);

@@ -214,7 +214,9 @@ fn in_words(answer: &DeinitJson, left: &DeinitReport) -> String {
         };
         lines.push(format!("  workspaces    '{}': {lacks}", visible::line(&one.path)));
     }
-    lines.extend(answer.branches.iter().map(|branch| format!("deleted with it: the branch {}, which is merged", branch.short())));
+    lines.extend(
+        answer.branches.iter().map(|branch| format!("deleted with it: the branch {}: all of it is merged", branch.short())),
+    );
     lines.extend(answer.detached.iter().map(|path| format!("detached: '{}'", visible::line(path))));
     lines.push("What stays:".to_owned());
     lines.extend(answer.stays.iter().map(|what| format!("  {}", visible::line(what))));

@@ -133,6 +133,10 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
         axiom_base::own_process::session::begin_session()?;
     }
     options.again = Some(again(&ctx, args, program)?);
+    let waiting = ctx.state().restorable.gates.values().filter(|gate| gate.decision.is_none()).count();
+    if waiting > 0 && !args.detached {
+        screen.note(&format!("note: {} from before: git axiom gate list", waits_for_you(waiting)));
+    }
     let longest = supervise::longest_end(ctx.config.agents.grace_seconds);
     let interrupts = InterruptCounter::install(|text| Screen::for_people().complain(text), leave_at_once, longest)?;
     let mut progress =
@@ -167,6 +171,10 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     }
     screen.answer(&answer, people)?;
     Ok(exit)
+}
+
+fn waits_for_you(gates: usize) -> String {
+    format!("{} {} for you", words::count(gates, "gate"), words::verb(gates, "waits", "wait"))
 }
 
 fn not_merged(tasks: usize) -> String {

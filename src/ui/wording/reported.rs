@@ -38,7 +38,7 @@ pub fn rows(reported: &ReportedWork<'_>) -> Vec<Vec<String>> {
         row("changed", &words::count_of(reported.files_modified, "file", "files"));
     }
     if let Some(passing) = reported.tests_passing {
-        row("tests", if passing { "passed when they were last run" } else { "failed when they were last run" });
+        row("verified", if passing { "passed when it was last done" } else { "did not pass when it was last done" });
     }
     let lists = [("related", &reported.context.related_files), ("tests", &reported.context.test_files)];
     for (name, files) in lists.into_iter().filter(|(_, files)| !files.is_empty()) {

@@ -30,7 +30,7 @@ pub const NO_HOOKS: &str = "\
 There are no hooks. To make one that can refuse merges:
   write .axiom/hooks/pre-merge, an executable file that exits with 1 to refuse
   git axiom trust    shows it, and asks; without your approval it does not run
-  git axiom hooks run pre-merge    tries it
+  git axiom hooks run pre-merge --task TASK    tries it
 Other events: git axiom hooks -h. Samples: git axiom hooks install
 ";
 

@@ -115,11 +115,6 @@ impl AgentRuns {
         self.get(agent)?.halt.as_ref().filter(|(of, _)| of == token).map(|(_, halt)| halt)
     }
 
-    /// Whether a human has asked for the end of what an agent does, until that is settled.
-    pub(crate) fn is_halted(&self, agent: &AgentId) -> bool {
-        self.get(agent).is_some_and(|run| run.halt.is_some())
-    }
-
     pub(crate) fn halt_mut(&mut self, agent: &AgentId, token: &Token) -> Option<&mut IterationHalt> {
         self.by_agent.get_mut(agent)?.halt.as_mut().filter(|(of, _)| of == token).map(|(_, halt)| halt)
     }

@@ -275,8 +275,16 @@ impl Gate {
     pub fn lines_below(&self) -> Vec<String> {
         match &self.decision {
             Some(_) => self.details_decided(),
-            None => self.detail_lines().into_iter().chain(to_settle_first(&self.reason)).collect(),
+            None => self.detail_lines().into_iter().chain(to_settle_first(&self.reason)).chain(self.to_satisfy_hook()).collect(),
         }
+    }
+
+    /// What the user has to do by hand before approving a merge that a hook refuses: it would only refuse it again.
+    fn to_satisfy_hook(&self) -> Option<String> {
+        let task = self.task_id.as_ref().filter(|_| self.kind == GateKind::Merge && self.cause == Some(ReviewCause::HookVeto))?;
+        Some(format!(
+            "first change what it refuses: in its workspace (git axiom task show {task} names it), and commit; approving asks the hook again"
+        ))
     }
 
     /// The details for people once it is decided: those of a budget are choices, and there is none any more.
@@ -357,6 +365,16 @@ mod tests {
         assert_eq!((waits.reason.as_str(), waits.lines_below().len()), ("three conflicted with main", 2));
         let approved = Gate { decision: Some(GateDecision::Approved), ..waits };
         assert_eq!(approved.lines_below(), ["a.txt"]);
+    }
+
+    #[test]
+    fn what_a_hook_refuses_is_changed_before_it_is_asked_again() {
+        let task = TaskId::new("three").unwrap();
+        let gate = Gate::of_task(GateKind::Merge, &task, "no".to_owned(), Timestamp::UNIX_EPOCH).unwrap();
+        let refused = Gate { cause: Some(ReviewCause::HookVeto), ..gate.clone() };
+        assert!(refused.lines_below()[0].contains("git axiom task show three"));
+        let decided = Gate { decision: Some(GateDecision::Approved), ..refused };
+        assert!(gate.lines_below().is_empty() && decided.lines_below().is_empty());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use axiom_agents::interventions;
 use axiom_base::error::Result;
 use axiom_model::base::forms::natural;
 use axiom_model::state::current_state::State;
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, is_for_trust};
 use axiom_safety::context::handle::Context;
 
@@ -35,7 +36,7 @@ pub(super) fn approved(ctx: &mut Context, screen: &mut Screen) -> Result<bool> {
         return Ok(false);
     }
     let ids: Vec<String> = waiting.iter().map(|gate| gate.id.to_string()).collect();
-    ctx.act_as(ctx.by().clone())?;
+    ctx.act_as(EventAuthor::User)?;
     let decided = interventions::decide(ctx, &ids, &GateDecision::Approved)?;
     screen.note_text(decided_in_words(&decided, &GateDecision::Approved).trim_end());
     Ok(true)
