@@ -152,12 +152,15 @@ impl fmt::Display for Code {
     }
 }
 
+/// No backtrace is taken with it, whatever the environment asks for: most errors are expected, and dropped where they are met.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
 /// What went wrong: `error[CODE]: what happened: why`, and a hint on what to do next.
 #[derive(Debug)]
 pub struct Error {
     code: Code,
     what: String,
-    cause: Option<anyhow::Error>,
+    cause: Option<Cause>,
     hints: Vec<String>,
 }
 
@@ -194,7 +197,7 @@ impl Error {
 
     /// Adds the cause, as an error.
     #[must_use]
-    pub fn because(mut self, cause: impl Into<anyhow::Error>) -> Self {
+    pub fn because(mut self, cause: impl Into<Cause>) -> Self {
         self.cause = Some(cause.into());
         self
     }
@@ -202,7 +205,7 @@ impl Error {
     /// Adds the cause, in words.
     #[must_use]
     pub fn why(mut self, why: impl Into<String>) -> Self {
-        self.cause = Some(anyhow::Error::msg(why.into()));
+        self.cause = Some(Cause::from(why.into()));
         self
     }
 
@@ -210,7 +213,7 @@ impl Error {
     #[must_use]
     pub fn again(&self) -> Self {
         let causes = self.causes();
-        let cause = (!causes.is_empty()).then(|| anyhow::Error::msg(causes.join(": ")));
+        let cause = (!causes.is_empty()).then(|| Cause::from(causes.join(": ")));
         Self { code: self.code, what: self.what.clone(), cause, hints: self.hints.clone() }
     }
 
@@ -293,7 +296,8 @@ impl Error {
 
     /// The causes, outermost first.
     pub fn causes(&self) -> Vec<String> {
-        self.cause.iter().flat_map(|cause| cause.chain().map(ToString::to_string)).collect()
+        let first = self.cause.as_deref().map(|cause| cause as &dyn std::error::Error);
+        std::iter::successors(first, |cause| cause.source()).map(ToString::to_string).collect()
     }
 
     /// The hints: what to do next.
