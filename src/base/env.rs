@@ -98,8 +98,11 @@ pub fn now() -> Timestamp {
 /// The time zone in which times are printed: `TZ`, or the system's; UTC where neither can be read.
 pub fn time_zone() -> TimeZone {
     // An empty TZ is one too: it means UTC.
-    let linked = if std::env::var_os("TZ").is_none() { linked_zone(Path::new("/etc/localtime")) } else { None };
-    linked.or_else(|| TimeZone::try_system().ok()).unwrap_or(TimeZone::UTC)
+    let known = match std::env::var_os("TZ") {
+        None => linked_zone(Path::new("/etc/localtime")),
+        Some(name) => name.to_str().and_then(named_zone),
+    };
+    known.or_else(|| TimeZone::try_system().ok()).unwrap_or(TimeZone::UTC)
 }
 
 /// The zone whose file a path links to, as on nearly all systems. Asked for a zone by its name, jiff lists the whole database first:
@@ -108,6 +111,19 @@ fn linked_zone(link: &Path) -> Option<TimeZone> {
     let target = std::fs::read_link(link).ok()?;
     let (_, name) = target.to_str()?.rsplit_once("zoneinfo/")?;
     TimeZone::tzif(name, &std::fs::read(link).ok()?).ok()
+}
+
+/// The zone of this name, where it is one of the usual names and its file is where nearly all systems have it. Of other values, such as
+/// rules and names with digits, jiff knows what they mean.
+fn named_zone(name: &str) -> Option<TimeZone> {
+    let is_usual = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    if name == "UTC" {
+        return Some(TimeZone::UTC);
+    }
+    if !name.split('/').all(is_usual) || std::env::var_os("TZDIR").is_some() {
+        return None;
+    }
+    TimeZone::tzif(name, &std::fs::read(Path::new("/usr/share/zoneinfo").join(name)).ok()?).ok()
 }
 
 /// Sixteen hexadecimal digits, different at each call. `AXIOM_TEST_IDS` (debug builds) makes them count up from a seed.
@@ -321,6 +337,19 @@ mod tests {
         assert_eq!(zone.to_offset(Timestamp::UNIX_EPOCH), jiff::tz::offset(1));
         std::fs::write(zones.join("East"), b"no zone").unwrap();
         assert_eq!(linked_zone(&link), None);
+    }
+
+    #[test]
+    fn a_zone_that_is_named_is_the_one_that_jiff_finds_by_its_name() {
+        for name in ["UTC", "Europe/Berlin", "America/North_Dakota/Center"] {
+            if let Some(zone) = named_zone(name) {
+                assert_eq!(zone, TimeZone::get(name).unwrap());
+                assert_eq!(zone.iana_name(), Some(name));
+            }
+        }
+        for name in ["", "EST5EDT", ":UTC", "/etc/localtime", "../UTC", "Europe/", "No/Such_Zone", "Etc/GMT+5"] {
+            assert_eq!(named_zone(name), None, "{name}");
+        }
     }
 
     #[test]
