@@ -26,8 +26,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::cases::AskedCases;
 use common::random::Random;
+use common::trials::AskedCases;
 use common::workers::try_asked;
 use git_axiom::git::{
     CaptureExtras, CaptureOptions, ChangeAttempt, ExpectedRefValue, Head, IndexLock, RefEdit, Repository, Worktree,

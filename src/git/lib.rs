@@ -114,8 +114,8 @@ pub use workspace::secret_names::looks_secret;
 pub use workspace::worktrees::{TrashedWorkspace, WorktreeRepair};
 
 #[cfg(test)]
-#[path = "../../tests/common/cases.rs"]
-mod cases;
+#[path = "../../tests/common/trials.rs"]
+mod trials;
 
 #[cfg(test)]
 #[path = "../../tests/support/bound.rs"]

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::common::cases::AskedCases;
+use crate::common::trials::AskedCases;
 use crate::session_support::{Live, Random, World, kill};
 
 /// A crowd: how many agents, tasks and kills.

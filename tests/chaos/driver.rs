@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::common::cases::AskedCases;
 use crate::common::nothing_lost::Holders;
+use crate::common::trials::AskedCases;
 use crate::crowd::strike;
 use crate::session_support::{Live, Random, World};
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use crate::before_after::Before;
-use crate::common::cases::AskedCases;
+use crate::common::trials::AskedCases;
 use crate::session_support::{Random, World, several_at_a_time};
 
 /// How long a supervisor that was not the one to be stopped (a keeper was) goes on before it is killed.

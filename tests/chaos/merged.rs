@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::common::cases::{AskedCases, case_of};
+use crate::common::trials::{AskedCases, case_of};
 use crate::session_support::{Live, Random, World, kill, several_at_a_time};
 use crate::victims::Victim;
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use crate::before_after::{Before, TASKS, all_is_done, planned};
-use crate::common::cases::{AskedCases, case_of};
+use crate::common::trials::{AskedCases, case_of};
 use crate::session_support::{Random, several_at_a_time};
 
 const ARGS: [&str; 2] = ["--agents", "2"];

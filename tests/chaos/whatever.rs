@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::before_after::{Before, all_is_done};
-use crate::common::cases::{AskedCases, case_of};
+use crate::common::trials::{AskedCases, case_of};
 use crate::measured::{self, Books};
 use crate::planner;
 use crate::session_support::{Live, Random, UsersThings, World, several_at_a_time};

@@ -6,13 +6,13 @@
 // Each test file uses only a part of it; tests may start programs and may panic.
 #![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-pub mod cases;
 pub mod documents;
 pub mod fixed;
 mod json_schema;
 pub mod nothing_lost;
 pub mod random;
 mod run;
+pub mod trials;
 mod users;
 pub mod workers;
 

@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::Command;
 
-use super::cases::{AskedCases, case_of};
 use super::fixed::FIXED;
+use super::trials::{AskedCases, case_of};
 
 /// Processes at once.
 const WORKERS: u64 = 2;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::common::cases::case_of;
 use crate::common::random::Random;
+use crate::common::trials::case_of;
 use crate::common::{Run, TestEnv};
 use crate::held;
 use crate::look::look;

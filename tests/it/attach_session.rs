@@ -13,7 +13,7 @@ use git_axiom::base::files;
 use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 
-use crate::common::cases::AskedCases;
+use crate::common::trials::AskedCases;
 use crate::session_support::Random;
 use crate::support::Scratch;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::cases::AskedCases;
+use crate::common::trials::AskedCases;
 use crate::support::Scratch;
 
 /// Whether each occurrence of each point is tried: `AXIOM_ROUNDS=all`.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::common::TestEnv;
-use crate::common::cases::AskedCases;
+use crate::common::trials::AskedCases;
 
 /// The commands whose success is a promise, each on a repository that the earlier ones have prepared.
 const PROMISES: &[&[&str]] = &[

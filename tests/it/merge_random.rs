@@ -10,8 +10,8 @@ use git_axiom::git::{MergeResult, Repository};
 use git_axiom::model::base::names::Oid;
 
 use crate::common::TestEnv;
-use crate::common::cases::{AskedCases, case_of};
 use crate::common::random::Random;
+use crate::common::trials::{AskedCases, case_of};
 
 /// How many histories are tried when nothing else is asked.
 const HISTORIES: u64 = 30;

@@ -20,5 +20,5 @@ mod session_support;
 
 /// How many rounds are lived: those asked for, at least `few`.
 fn rounds_of(few: usize) -> usize {
-    few.max(common::cases::AskedCases::read().rounds(0) as usize)
+    few.max(common::trials::AskedCases::read().rounds(0) as usize)
 }

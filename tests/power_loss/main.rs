@@ -21,7 +21,7 @@ mod syncs;
 mod tracer;
 mod trial;
 
-use common::cases::AskedCases;
+use common::trials::AskedCases;
 
 #[test]
 fn nothing_acknowledged_is_lost_at_a_power_loss() {

@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use std::time::Instant;
 
 use super::PATIENCE;
-use crate::common::cases::AskedCases;
+use crate::common::trials::AskedCases;
 
 /// A program in the background. It is killed when dropped, so that a failing test leaves no process behind.
 pub struct Live {

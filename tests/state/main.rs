@@ -8,8 +8,6 @@
     clippy::disallowed_methods
 )]
 
-#[path = "../common/cases.rs"]
-mod cases;
 mod fixtures;
 mod loads;
 mod newest;
@@ -20,3 +18,5 @@ mod random;
 mod recovery;
 mod replay;
 mod support;
+#[path = "../common/trials.rs"]
+mod trials;

@@ -14,7 +14,7 @@ use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
 use git_axiom::ui::panel::input::PanelKey;
 use git_axiom::ui::panel::keys::TABLE;
 
-use crate::common::cases::AskedCases;
+use crate::common::trials::AskedCases;
 use crate::session_support::{Random, World, wait_until};
 use crate::support::Scratch;
 use crate::terminal::Terminal;

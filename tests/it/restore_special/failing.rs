@@ -1,7 +1,7 @@
 //! Whatever fails after the first change of an operation puts everything back, or says exactly what is left; nothing stays
 //! open. The system refuses one call after another, with real files and real git.
 
-use crate::common::cases::AskedCases;
+use crate::common::trials::AskedCases;
 use crate::support::{Scratch, contents};
 
 /// Each call in turn is refused with this: not permitted.

@@ -11,8 +11,8 @@
 mod model;
 mod real;
 
-use crate::common::cases::case_of;
 use crate::common::random::Random;
+use crate::common::trials::case_of;
 use crate::common::workers::try_asked;
 use model::{Model, Step};
 use real::Real;

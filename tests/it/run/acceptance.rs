@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::common::TestEnv;
-use crate::common::cases::AskedCases;
+use crate::common::trials::AskedCases;
 use crate::session_support::World;
 
 /// A repository of `files` files and a few commits of history.

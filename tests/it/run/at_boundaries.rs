@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::cases::AskedCases;
+use crate::common::trials::AskedCases;
 use crate::session_support::{Random, World, signal, wait_until};
 
 const TASKS: usize = 4;

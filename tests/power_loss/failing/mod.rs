@@ -16,8 +16,8 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use crate::common::TestEnv;
-use crate::common::cases::AskedCases;
 use crate::common::random::Random;
+use crate::common::trials::AskedCases;
 use bench::{Bench, Trial};
 use inject::Fault;
 

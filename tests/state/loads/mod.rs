@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use crate::cases::AskedCases;
 use crate::random::Random;
+use crate::trials::AskedCases;
 use damage::damaged;
 use ground::{Ground, Kind};
 use judge::{Outcome, judge};

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use super::EarlierCapture;
 use crate::capture::worktree::{CaptureOptions, WorktreeCapture};
-use crate::cases::AskedCases;
 use crate::index::path_patterns::PathPatterns;
 use crate::repo::scratch::{ScratchRepository, git_at};
+use crate::trials::AskedCases;
 use axiom_model::base::ids::CheckpointName;
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::path_set::PathSet;
