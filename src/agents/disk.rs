@@ -33,7 +33,7 @@ pub enum AllowPacking {
 /// What a clean-up did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskCleanupReport {
-    /// Bytes that objects, logs, the trash and what ended iterations left take less than before.
+    /// Bytes that are free now and were not before, in the git directory; at least those that objects take less.
     pub freed: u64,
     /// What was done, and what could not be, one line each.
     pub lines: Vec<String>,
@@ -50,7 +50,9 @@ pub struct DiskCleanupReport {
 pub fn clean_up(ctx: &mut Context, packing: AllowPacking) -> Result<DiskCleanupReport> {
     ctx.with_change_lock(|ctx| {
         ctx.no_open_operation()?;
-        let before = taken(ctx)?;
+        let free = |ctx: &Context| files::space_at(ctx.repo.common_dir()).map(|space| space.free);
+        let in_objects = |ctx: &Context| checkpoint::objects(ctx).map(|all| all.loose_bytes.saturating_add(all.packed_bytes));
+        let (before, objects, mut thinned) = (free(ctx)?, in_objects(ctx)?, 0);
         let mut lines = Vec::new();
         let mut full: Option<Error> = None;
         let mut left_alone = |error: Error, lines: &mut Vec<String>| {
@@ -62,6 +64,7 @@ pub fn clean_up(ctx: &mut Context, packing: AllowPacking) -> Result<DiskCleanupR
         };
         if shortage(ctx).is_some_and(|short| short.level >= DiskSpaceLevel::Critical) {
             let done = thin::merged_workspaces(ctx);
+            thinned = done.bytes;
             if done.files > 0 {
                 let files = count(done.files, "file");
                 lines.push(format!("{files} of merged workspaces deleted, {} MB: commits hold them", in_mb(done.bytes)));
@@ -85,7 +88,8 @@ pub fn clean_up(ctx: &mut Context, packing: AllowPacking) -> Result<DiskCleanupR
                 Err(error) => left_alone(error.context("objects were not packed"), &mut lines),
             }
         }
-        let freed = before.saturating_sub(taken(ctx)?);
+        // Others write to the file system meanwhile.
+        let freed = free(ctx)?.saturating_sub(before).max(objects.saturating_sub(in_objects(ctx)?).saturating_add(thinned));
         match full {
             None => Ok(DiskCleanupReport { freed, lines }),
             Some(error) => Err(Error::new(Code::DiskFull, "the clean-up did not come to its end")
@@ -94,17 +98,6 @@ pub fn clean_up(ctx: &mut Context, packing: AllowPacking) -> Result<DiskCleanupR
                 .hint("git axiom disk --clean    goes on once there is space; what was done stays done")),
         }
     })
-}
-
-/// How many bytes of what a clean-up looks at there are. Not the free space of the file system: others write there meanwhile.
-fn taken(ctx: &Context) -> Result<u64> {
-    let objects = checkpoint::objects(ctx)?;
-    let layout = ctx.layout();
-    let folders = [trash::root(ctx)?, trash::of_files(ctx), layout.agents().folder(), layout.tmp_dir()];
-    let folders = folders.iter().map(|folder| size_of([folder.as_path()].into_iter()).unwrap_or(0));
-    let workspaces = ctx.state().restorable.workspaces.values().map(|workspace| PathBuf::from(&workspace.path));
-    let of_workspaces = workspaces.map(|path| size_of([path.as_path()].into_iter()).unwrap_or(0));
-    Ok(folders.chain(of_workspaces).fold(objects.loose_bytes.saturating_add(objects.packed_bytes), u64::saturating_add))
 }
 
 /// Packs loose refs and objects. Not by `git gc`: it deletes them before the names of the packed ones are certainly on disk, and a power

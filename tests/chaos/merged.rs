@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::common::trials::{AskedCases, case_of};
-use crate::session_support::{Live, Random, World, kill, several_at_a_time};
+use crate::session_support::{Live, Random, World, kill, several_at_a_time, wait_until};
 use crate::victims::Victim;
 
 const TASKS: [&str; 3] = ["a", "b", "c"];
@@ -152,7 +152,8 @@ fn human_commits(world: &World, said: &mut Vec<String>) {
     if world.env.read(SHARED) == content && world.env.try_git(&["commit", "-q", "-m", "human", "--", SHARED]).code == Some(0) {
         said.push(line);
     } else {
-        world.env.try_git(&["checkout", "-q", "HEAD", "--", SHARED]);
+        // Git may be at work there by now. Left as it is, the change would be in the way of every merge.
+        wait_until("the file is as it was", || world.env.try_git(&["checkout", "-q", "HEAD", "--", SHARED]).code == Some(0));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::TestEnv;
 use git_axiom::base::error::Code;
-use git_axiom::ui::commands::help::{all_verbs, overview_text};
+use git_axiom::ui::commands::grammar::overview::{all_verbs, overview_text};
 
 #[test]
 fn git_axiom_alone_says_what_there_is() {

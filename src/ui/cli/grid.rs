@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::styled::ScreenLook;
+use super::screen_look::ScreenLook;
 use super::visible;
 use super::visible::width;
 use super::words::folded;

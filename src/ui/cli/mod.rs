@@ -9,6 +9,7 @@ pub mod patch;
 pub mod prompt;
 pub mod report;
 pub mod screen;
+pub mod screen_look;
 pub mod styled;
 pub mod table;
 pub mod terminal_look;

@@ -5,7 +5,8 @@ use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
 
-use super::styled::{ScreenLook, StyledText};
+use super::screen_look::ScreenLook;
+use super::styled::StyledText;
 use super::terminal_look::{ScreenTaste, TerminalLook};
 use super::{document, prompt, visible};
 use axiom_base::env;

@@ -4,27 +4,11 @@
 use std::ops::Add;
 
 use super::grid::StyledGrid;
+use super::screen_look::ScreenLook;
 use super::visible;
 use super::visible::width;
 use super::words::fold_points;
-use axiom_model::base::screen_colors::{ColoredPart, ScreenSettings};
-
-/// How a text is laid out.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ScreenLook<'s> {
-    /// The columns of the terminal; `None` where nothing is cut or folded.
-    pub columns: Option<usize>,
-    /// The colours; `None` where there are none.
-    pub colors: Option<&'s ScreenSettings>,
-}
-
-impl ScreenLook<'_> {
-    /// The text in the colour of a part.
-    pub fn painted(&self, part: Option<ColoredPart>, text: &str) -> String {
-        let escape = part.and_then(|part| self.colors.map(|colors| colors.escape(part))).unwrap_or_default();
-        if escape.is_empty() || text.is_empty() { text.to_owned() } else { format!("{escape}{text}{}", ColoredPart::END) }
-    }
-}
+use axiom_model::base::screen_colors::ColoredPart;
 
 /// A text with colours and tables.
 #[derive(Debug, Clone, Default)]
@@ -187,6 +171,7 @@ impl<T: Into<StyledText>> Add<T> for StyledText {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axiom_model::base::screen_colors::ScreenSettings;
 
     fn narrow(columns: usize, settings: &ScreenSettings) -> ScreenLook<'_> {
         ScreenLook { columns: Some(columns), colors: Some(settings) }

@@ -1,7 +1,7 @@
 //! Plain tables, for menus and for the panel, which cut their lines themselves.
 
 use super::grid::StyledGrid;
-use super::styled::ScreenLook;
+use super::screen_look::ScreenLook;
 
 /// Aligns rows in columns, two spaces apart; the last column is not padded. A cell never breaks its line, whatever it
 /// contains.

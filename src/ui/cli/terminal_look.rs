@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 use std::io::IsTerminal;
 
-use super::styled::ScreenLook;
+use super::screen_look::ScreenLook;
 use axiom_base::env;
 use axiom_model::base::screen_colors::ScreenSettings;
 

@@ -94,7 +94,7 @@ struct DiskUseJson {
 /// What cleaning did.
 #[derive(Serialize)]
 struct DiskCleanJson {
-    /// Bytes that objects, logs, the trash and what ended iterations left take less than before.
+    /// Bytes that are free now and were not before, in the git directory; at least those that objects take less.
     freed: u64,
     /// What was done, and what could not be.
     did: Vec<String>,

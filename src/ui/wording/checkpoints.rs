@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::cli::grid::StyledGrid;
-use crate::cli::styled::ScreenLook;
+use crate::cli::screen_look::ScreenLook;
 use crate::cli::{visible, words};
 use axiom_base::env;
 use axiom_base::error::some_of;

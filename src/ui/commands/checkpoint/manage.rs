@@ -5,7 +5,7 @@ use super::list::people;
 use super::remove::tell;
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
-use crate::cli::styled::ScreenLook;
+use crate::cli::screen_look::ScreenLook;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::open_with_usable_config;
 use crate::commands::rollback::menu;

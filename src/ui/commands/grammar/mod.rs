@@ -13,5 +13,6 @@ pub mod complete;
 pub mod consent;
 pub mod lazy_args;
 pub mod man_pages;
+pub mod overview;
 pub mod usage_error;
 pub mod verb_name;

@@ -7,7 +7,7 @@ use clap::{Args, Command, CommandFactory};
 
 use super::arguments::{Cli, GlobalArgs};
 use super::lazy_args::MAX_WIDTH;
-use crate::commands::help::overview_text;
+use super::overview::overview_text;
 
 /// A grammar that parses this command line as the whole one does: with the called verb alone where only options that every
 /// verb takes come before a verb's exact name, and else the whole, whose help is the map of verbs.

@@ -1,7 +1,7 @@
 //! Carries out what a human agreed to, by the same functions as the verbs, and says what the verbs say.
 
-use std::path::PathBuf;
-
+use super::rollback_requests::{in_main_worktree, named, of_task, whole};
+use super::silent_watch::SilentPanelWatch;
 use super::{answers, recovery_and_trust};
 use crate::panel::request::PanelAction;
 use crate::wording::checkpoints::{compacted, deleted};
@@ -15,9 +15,8 @@ use axiom_agents::interventions::quitting::SaveBeforeQuit;
 use axiom_agents::interventions::redirect;
 use axiom_agents::interventions::redirect::RedirectChoice;
 use axiom_agents::interventions::{AgentEndRequest, blocking};
-use axiom_agents::revert_task::{TaskRollbackOutcome, TaskRollbackRequest};
+use axiom_agents::revert_task::TaskRollbackOutcome;
 use axiom_agents::supervise::SupervisorOptions;
-use axiom_agents::supervise::notice::{SessionNotice, SessionWatcher};
 use axiom_agents::tasks::edit;
 use axiom_agents::tasks::edit::NewTaskRequest;
 use axiom_base::error::{Code, Error, Result};
@@ -33,27 +32,9 @@ use axiom_safety::context::handle::Context;
 use axiom_safety::context::trust;
 use axiom_safety::operation::planned_changes::here;
 use axiom_safety::rollback;
-use axiom_safety::rollback::{LocalRefsPolicy, RollbackReport, RollbackRequest, RollbackScope};
+use axiom_safety::rollback::{RollbackReport, RollbackRequest, RollbackScope};
 use axiom_safety::running::hooks::report;
-use axiom_safety::running::wait_observer::{ForegroundWait, WaitObserver};
 use axiom_safety::undo;
-
-/// The panel shows by itself what the log says.
-pub struct SilentPanelWatch;
-
-impl SessionWatcher for SilentPanelWatch {
-    fn notice(&mut self, _notice: SessionNotice) {}
-}
-
-impl WaitObserver for SilentPanelWatch {
-    fn begun(&mut self, _what: ForegroundWait<'_>) {}
-
-    fn ended(&mut self) {}
-
-    fn shall_end(&self) -> bool {
-        false
-    }
-}
 
 /// Carries out a deed, then tells hooks. Returns the lines of what the verb would print.
 pub fn carry_out(ctx: &mut Context, deed: &PanelAction) -> Result<Vec<String>> {
@@ -128,33 +109,6 @@ fn done(ctx: &mut Context, deed: &PanelAction) -> Result<String> {
         PanelAction::Abandon(tasks) => recovery_and_trust::abandon(ctx, tasks),
         PanelAction::Trust(digest) => Ok(told_trust::approved(&trust::approve_as_shown(&ctx.repo, digest)?)),
     }
-}
-
-/// The checkpoints with these names.
-pub fn named(ctx: &Context, names: &[String]) -> Result<Vec<CheckpointName>> {
-    Ok(checkpoint::chosen(ctx, names, true)?.into_iter().map(|record| record.name).collect())
-}
-
-/// A path that was typed: from the top of the main worktree.
-pub fn in_main_worktree(ctx: &Context, path: &str) -> Result<PathBuf> {
-    Ok(ctx.repo.worktrees().main_worktree()?.path().join(path))
-}
-
-/// A rollback to a checkpoint as the verb does it without options.
-pub fn whole(name: &str) -> RollbackRequest<'_> {
-    RollbackRequest {
-        name,
-        part: RollbackScope::Whole,
-        refs: LocalRefsPolicy::ComeBack,
-        afterwards: AfterHalt::Waits,
-        mode: None,
-    }
-}
-
-/// The rollback of a task as the verb does it without options.
-pub fn of_task(task: &str) -> Result<TaskRollbackRequest> {
-    let task = TaskId::new(task.to_owned())?;
-    Ok(TaskRollbackRequest { task, cascade: false, target: None, resolve: false, afterwards: AfterHalt::Waits })
 }
 
 fn end(ctx: &mut Context, agent: &str, halt: TaskHalt) -> Result<String> {

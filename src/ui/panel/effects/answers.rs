@@ -1,7 +1,8 @@
 //! Finds out what a dialog or a view asks for. Changes nothing.
 
-use super::actions::{in_main_worktree, named, of_task, whole};
 use super::recovery_and_trust;
+use super::rollback_requests::{in_main_worktree, named, of_task, whole};
+use super::silent_watch::lines_of;
 use crate::cli::table::table;
 use crate::cli::visible;
 use crate::cli::words::clock;
@@ -72,10 +73,6 @@ pub fn answer(ctx: &mut Context, question: &PanelQuestion) -> Result<PanelAnswer
 
 fn text(text: &str) -> PanelAnswer {
     PanelAnswer::Text(lines_of(text))
-}
-
-pub(super) fn lines_of(text: &str) -> Vec<String> {
-    text.lines().map(str::to_owned).collect()
 }
 
 /// The real dry run, in the words of the verb.

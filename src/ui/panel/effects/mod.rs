@@ -9,6 +9,8 @@ mod foreground;
 mod idle_report;
 mod read_snapshot;
 mod recovery_and_trust;
+mod rollback_requests;
+mod silent_watch;
 mod terminal;
 mod threads;
 

@@ -3,8 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::actions::SilentPanelWatch;
-use super::answers::lines_of;
+use super::silent_watch::{SilentPanelWatch, lines_of};
 use crate::panel::request::{PanelAction, PanelAnswer, PanelPreview, PanelRemedies};
 use crate::panel::snapshot::{WaitingRow, WaitingRowKind};
 use crate::wording::recovery as told;
