@@ -500,8 +500,8 @@ fn ignored_files_that_the_project_names_are_in_a_new_workspace() {
 fn what_there_is_when_a_human_interrupts_is_saved_soon_and_nothing_watches_after_the_turn() {
     let env = repository();
     let transcript = env.root().join("conversation.jsonl");
-    std::fs::write(&transcript, "{}\n").unwrap();
     let session = CalledSession { env: &env, id: "s", folder: env.repo() };
+    // In a new session the program makes the file only after this hook.
     let prompt = || drop(session.hook("UserPromptSubmit", json!({"prompt": "x", "transcript_path": transcript})));
     let watches = || {
         let folder = env.axiom_dir().join("attach/watches");

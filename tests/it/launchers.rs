@@ -308,3 +308,35 @@ fn init_and_attach_note_where_the_program_is() {
         assert_eq!(noted, format!("{}\n", env!("CARGO_BIN_EXE_git-axiom")), "{verb:?}");
     }
 }
+
+/// A session that opencode begins itself for a part of the work is a part of the human's: it has no prompt and no end of its own.
+#[test]
+fn what_child_sessions_of_opencode_do_belongs_to_the_session_that_began_them() {
+    let place = Place::new();
+    let folder = place.with_program("safe");
+    std::fs::write(folder.join("git-axiom"), "#!/bin/sh\n/bin/cat >> \"$HOME/all\"\necho >> \"$HOME/all\"\n").unwrap();
+    mode(&folder.join("git-axiom"), 0o755);
+    let script = "import { GitAxiom } from './hooks/plugins/opencode/index.js'\n\
+         const get = async ({ path }) => ({ data: { id: path.id, parentID: path.id === 'late' ? 'root' : undefined } })\n\
+         const hooks = await GitAxiom({ client: { session: { get } }, directory: process.cwd() })\n\
+         const says = (sessionID, text) => hooks['chat.message']({ sessionID }, { parts: [{ type: 'text', text }] })\n\
+         const event = (type, properties) => hooks.event({ event: { type, properties } })\n\
+         await says('root', 'by the human')\n\
+         await event('session.created', { info: { id: 'child', parentID: 'root' } })\n\
+         await says('child', 'by the program')\n\
+         await hooks['tool.execute.before']({ tool: 'bash', sessionID: 'child', callID: '1' }, { args: { command: 'rm x' } })\n\
+         await says('late', 'by the program')\n\
+         await hooks['tool.execute.after']({ tool: 'bash', sessionID: 'late', callID: '2', args: {} }, { output: '' })\n\
+         await event('session.idle', { sessionID: 'child' })\n\
+         await event('session.idle', { sessionID: 'root' })\n";
+    std::fs::write(place.at("try.mjs"), script).unwrap();
+    let Some(ended) = place.run(Launcher::Node, &place.at("home"), &format!("{}:/usr/bin:/bin", folder.display())) else {
+        return;
+    };
+    assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
+    let sent = std::fs::read_to_string(place.at("home/all")).unwrap();
+    let sent: Vec<serde_json::Value> = sent.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<_> =
+        sent.iter().map(|one| (one["hook_event_name"].as_str().unwrap(), one["session_id"].as_str().unwrap())).collect();
+    assert_eq!(told, [("UserPromptSubmit", "root"), ("PreToolUse", "root"), ("PostToolUse", "root"), ("Stop", "root")]);
+}

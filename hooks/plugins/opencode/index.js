@@ -68,12 +68,25 @@ const send = (o) => new Promise((done) => {
 })
 // What the agent has to know: that a human went back.
 const told = (said) => { try { return JSON.parse(said).additionalContext } catch {} }
-export const GitAxiom = async ({ directory, worktree }) => {
+export const GitAxiom = async ({ client, directory, worktree }) => {
   const cwd = directory || worktree
   const o = (e, i, x) => ({ hook_event_name: e, session_id: i.sessionID, cwd, ...x })
+  // A session that the program begins itself, for a part of the work, belongs to the one that began it.
+  const parents = new Map()
+  const asked = async (id) => {
+    const late = new Promise((done) => setTimeout(done, 1000).unref?.())
+    try { return (await Promise.race([client.session.get({ path: { id } }), late]))?.data?.parentID } catch {}
+  }
+  const first = async (id, depth = 0) => {
+    if (!id || depth > 20) return id
+    if (!parents.has(id)) parents.set(id, await asked(id))
+    return parents.get(id) ? first(parents.get(id), depth + 1) : id
+  }
+  const whole = async (i) => ({ ...i, sessionID: await first(i.sessionID) })
   const tool = (i, args) => ({ tool_name: i.tool, tool_use_id: i.callID, tool_input: args })
   return {
     "chat.message": async (i, out) => {
+      if (await first(i.sessionID) !== i.sessionID) return
       const texts = (out?.parts ?? []).filter((p) => p.type === "text" && !p.synthetic)
       const { said } = await send(o("UserPromptSubmit", i, { prompt: texts.map((p) => p.text).join("\n") }))
       const fact = told(said)
@@ -81,16 +94,19 @@ export const GitAxiom = async ({ directory, worktree }) => {
     },
     "tool.execute.before": async (i, out) => {
       if (!TOOLS.test(i.tool)) return
-      const { code, said } = await send(o("PreToolUse", i, tool(i, out.args)))
+      const { code, said } = await send(o("PreToolUse", await whole(i), tool(i, out.args)))
       if (code === 2) throw new Error((said || "").trim() || "refused by git axiom")
     },
     "tool.execute.after": async (i, out) => {
       if (!TOOLS.test(i.tool)) return
-      const fact = told((await send(o("PostToolUse", i, tool(i, i.args)))).said)
+      const fact = told((await send(o("PostToolUse", await whole(i), tool(i, i.args)))).said)
       if (fact && typeof out?.output === "string") out.output += "\n" + fact
     },
     event: async ({ event }) => {
-      if (event.type === "session.idle") await send(o("Stop", { sessionID: event.properties?.sessionID }, {}))
+      const about = event.properties
+      if (about?.info?.id && /^session\.(created|updated)$/.test(event.type)) parents.set(about.info.id, about.info.parentID)
+      const sessionID = about?.sessionID
+      if (event.type === "session.idle" && await first(sessionID) === sessionID) await send(o("Stop", { sessionID }, {}))
     },
   }
 }

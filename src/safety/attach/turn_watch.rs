@@ -36,8 +36,12 @@ pub struct WatchedTurn {
 
 /// Starts it, unless one watches the session already.
 pub(super) fn start(files: &AttachFiles, worktree: &Path, turn: &WatchedTurn) -> Result<()> {
-    let is_file = std::fs::symlink_metadata(&turn.transcript).is_ok_and(|meta| meta.is_file());
-    if !is_file || files::is_locked(&files.turn_lock(&turn.session))? {
+    // In a new session the program makes the file only after the hook of its first prompt.
+    let may_be_file = match std::fs::symlink_metadata(&turn.transcript) {
+        Ok(meta) => meta.is_file(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    if !may_be_file || files::is_locked(&files.turn_lock(&turn.session))? {
         return Ok(());
     }
     let arguments: [OsString; 7] = [
