@@ -3,9 +3,8 @@
 use super::claims::start_gates::is_about_start;
 use super::core::SessionCore;
 use axiom_base::error::Result;
-use axiom_model::base::ids::TaskId;
 use axiom_model::state::event::Event;
-use axiom_model::work::gates::gate::{Gate, GateKind};
+use axiom_model::work::gates::gate::GateKind;
 use axiom_model::work::tasks::task::TaskStatus;
 
 /// Closes one gate that needs no decision any more: a verb on its task, or the user, has settled the matter. Returns
@@ -13,10 +12,6 @@ use axiom_model::work::tasks::task::TaskStatus;
 pub(crate) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
     let state = core.desk.ctx.state();
     let (ready, target, mode) = (&mut core.ready, core.setup.target.clone(), state.restorable.mode);
-    let only_asks_to_merge = |gate: &Gate, task: &TaskId| {
-        let asks = target.as_ref().map(|target| Gate::to_merge(task, target));
-        gate.decision.is_none() && asks.is_some_and(|asks| gate.reason == asks)
-    };
     let idle = state.restorable.gates.values().find(|gate| {
         let Some(task) = &gate.task_id else { return false };
         let case = state.restorable.tasks.get(task);
@@ -27,7 +22,7 @@ pub(crate) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
             // Where the mode asks nobody, nobody is told that it waits for an answer.
             GateKind::Claim => !ready.contains(state, task) || gate.decision.is_none() && mode.claims(),
             GateKind::HumanReview if is_about_start(gate) => !is_pending,
-            GateKind::Merge if mode.merges() && only_asks_to_merge(gate, task) => true,
+            GateKind::Merge if target.as_ref().is_some_and(|target| mode.merges() && gate.only_asks_to_merge(target)) => true,
             GateKind::Merge if target.as_ref().is_some_and(|target| gate.is_of_another_target(target)) => true,
             GateKind::Merge | GateKind::HumanReview => {
                 !case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none())

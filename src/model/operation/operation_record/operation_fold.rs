@@ -13,6 +13,7 @@ use crate::state::current_state::State;
 use crate::state::event::Event;
 use crate::state::event_envelope::{EventAuthor, EventEnvelope};
 use crate::state::repository_location::RepositoryRelocation;
+use crate::work::restorable::restorable_state::RestorableState;
 use crate::work::restorable::standing_changes::TaskStandingChanges;
 use crate::work::sessions::session::SupervisorRequest;
 use crate::work::tasks::task::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
@@ -77,7 +78,7 @@ impl OperationFold {
             self.all[place].nature.is_housekeeping = true;
         }
         let mode = self.state.restorable.mode;
-        let before = open.as_ref().filter(|open| restores_standing(&open.operation)).map(|_| self.state.restorable.clone());
+        let before = open.as_ref().filter(|open| restores_standing(&open.operation)).map(|_| standing(&self.state.restorable));
         self.state.apply(envelope)?;
         if let Some(before) = before {
             self.all[place].standing = TaskStandingChanges::between(&before, &self.state.restorable);
@@ -158,6 +159,11 @@ impl OperationFold {
         }
         self.all
     }
+}
+
+/// The part of a state that says what was reported of tasks, and where they wait.
+fn standing(now: &RestorableState) -> RestorableState {
+    RestorableState { reports: now.reports.clone(), gates: now.gates.clone(), ..RestorableState::default() }
 }
 
 /// Whether what was reported of tasks, and where they wait, changes with an operation: it brings back what it was.

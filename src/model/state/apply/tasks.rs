@@ -53,22 +53,10 @@ pub(super) fn change_tasks_by(state: &mut State, by: &EventAuthor, edits: &[Task
 
 /// A gate that asks whether a task may start names it as it is.
 fn rename_in_gate(state: &mut State, edit: &TaskChangeSet) {
-    let title = edit.changes.iter().find_map(|change| match change {
-        TaskFieldChange::Title(title) => Some(title),
-        TaskFieldChange::Body(_)
-        | TaskFieldChange::Parent(_)
-        | TaskFieldChange::After(_)
-        | TaskFieldChange::Needs(_)
-        | TaskFieldChange::StartEarly(_)
-        | TaskFieldChange::Persona(_)
-        | TaskFieldChange::Verify(_)
-        | TaskFieldChange::Limits(_)
-        | TaskFieldChange::Status(_)
-        | TaskFieldChange::Merged(_)
-        | TaskFieldChange::Reason(_) => None,
-    });
     let gate = Gate::id_for(GateKind::Claim, &edit.id).ok().and_then(|id| state.restorable.gates.get_mut(&id));
-    if let Some((title, gate)) = title.zip(gate).filter(|(title, gate)| gate.reason == Gate::to_start(&edit.id, &title.old)) {
+    if let Some((title, gate)) =
+        edit.title().zip(gate).filter(|(title, gate)| gate.reason == Gate::to_start(&edit.id, &title.old))
+    {
         gate.reason = Gate::to_start(&edit.id, &title.new);
     }
 }

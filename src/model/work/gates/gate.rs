@@ -2,18 +2,18 @@
 
 mod gate_kind;
 mod gate_reasons;
+mod merge_target;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::base::ids::{AgentId, GateId, MAX_ID_LENGTH, TaskId};
-use crate::base::names::{Oid, RefName};
+use crate::base::names::Oid;
 use crate::work::guarded::{AllowedGuardedFiles, GuardedFilesDigest};
 use crate::work::iteration::ReviewCause;
 use crate::work::money::budget::BudgetUsage;
 use axiom_base::error::Result;
 pub use gate_kind::{AfterHalt, GateKind, TaskHoldReason};
-use gate_reasons::in_conflict_with;
 pub use gate_reasons::{
     PLANNING_QUESTION, asks_of_planner, changes_guarded, conflicts, first_command, is_for_trust, is_of_conflict,
     merge_wants_trust, once_trusted, to_settle_first, wants_trust,
@@ -226,20 +226,6 @@ impl Gate {
     /// What the gate of a claim says that only asks, because of the mode.
     pub fn to_start(task: &TaskId, title: &str) -> String {
         format!("start {task}: {title}")
-    }
-
-    /// What the gate of a merge says that only asks, because of the mode.
-    pub fn to_merge(task: &TaskId, target: &RefName) -> String {
-        format!("merge {task} into {}", target.short())
-    }
-
-    /// Whether it is the gate of a merge into another branch than this: what was said there, and approved, is not about this one. What a
-    /// human has rejected stays rejected.
-    pub fn is_of_another_target(&self, target: &RefName) -> bool {
-        let rejected = matches!(self.decision, Some(GateDecision::Rejected { .. }));
-        let Some(task) = self.task_id.as_ref().filter(|_| self.kind == GateKind::Merge && !rejected) else { return false };
-        let asked = self.reason.strip_prefix(&format!("merge {task} into ")).or_else(|| in_conflict_with(task, &self.reason));
-        asked.is_some_and(|asked| asked != target.short())
     }
 
     /// Whether it is the open gate of a merge that something of the user's is in the way of.

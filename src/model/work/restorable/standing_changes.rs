@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::ids::{GateId, TaskId};
 use crate::base::text::ValueChange;
 use crate::work::gates::gate::{Gate, GateKind};
+use crate::work::restorable::restorable_changes::RestorableChanges;
 use crate::work::restorable::restorable_state::RestorableState;
 use crate::work::signals::reports::TaskReports;
 
@@ -58,8 +59,9 @@ impl TaskStandingChanges {
     /// Makes those that find what they expect.
     pub fn apply(mut self, to: &mut RestorableState) {
         self.retain_fitting(to);
-        put(&mut to.reports, self.reports);
-        put(&mut to.gates, self.gates);
+        let reports = self.reports.into_iter().map(|(task, change)| (task, change.new)).collect();
+        let gates = self.gates.into_iter().map(|(gate, change)| (gate, change.new)).collect();
+        RestorableChanges { reports, gates, ..RestorableChanges::default() }.apply(to);
     }
 }
 
@@ -70,15 +72,6 @@ fn differences<K: Ord + Clone, V: PartialEq + Clone>(
     let gone = old.keys().filter(|key| !new.contains_key(key));
     let change = |key: &K| (key.clone(), ValueChange::new(old.get(key).cloned(), new.get(key).cloned()));
     gone.chain(new.keys()).map(change).filter(|(_, change)| change.old != change.new).collect()
-}
-
-fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, changes: BTreeMap<K, ValueChange<Option<V>>>) {
-    for (key, change) in changes {
-        match change.new {
-            Some(value) => drop(map.insert(key, value)),
-            None => drop(map.remove(&key)),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -298,6 +298,11 @@ impl TaskChangeSet {
         self.changes.iter().find_map(|change| if let TaskFieldChange::Status(status) = change { Some(status) } else { None })
     }
 
+    /// The change of the title, where there is one.
+    pub fn title(&self) -> Option<&ValueChange<String>> {
+        self.changes.iter().find_map(|change| if let TaskFieldChange::Title(title) = change { Some(title) } else { None })
+    }
+
     /// Says that the task had another status before, which becomes `to`.
     pub fn begins_with(&mut self, from: TaskStatus, to: TaskStatus) {
         self.changes.retain(|change| !matches!(change, TaskFieldChange::Status(_)));

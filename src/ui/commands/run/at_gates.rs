@@ -44,11 +44,15 @@ pub(super) fn approved(ctx: &mut Context, screen: &mut Screen) -> Result<bool> {
 
 /// Whether a yes is all that a gate waits for: nothing is to be looked at first, and nothing has failed.
 fn only_asks(state: &State, gate: &Gate) -> bool {
-    let target = state.record.session.as_ref().map(|session| &session.target);
-    let is_plain = match (gate.kind, &gate.task_id, target) {
-        (GateKind::Claim, _, _) => gate.held.is_none() && !is_for_trust(&gate.reason),
-        (GateKind::Merge, Some(task), Some(target)) => gate.reason == Gate::to_merge(task, target),
-        (_, _, _) => false,
-    };
-    is_plain && gate.decision.is_none()
+    let session = state.record.session.as_ref();
+    match gate.kind {
+        GateKind::Claim => gate.decision.is_none() && gate.held.is_none() && !is_for_trust(&gate.reason),
+        GateKind::Merge => session.is_some_and(|session| gate.only_asks_to_merge(&session.target)),
+        GateKind::HumanReview
+        | GateKind::Question
+        | GateKind::Recovery
+        | GateKind::Planning
+        | GateKind::Budget
+        | GateKind::Disk => false,
+    }
 }
