@@ -1,11 +1,12 @@
 //! What git's configuration says, section by section: one way of reading it, without a call of git where the table of shortcuts proves
 //! that it is the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::repository::Repository;
 use super::shortcuts::FastWay;
 use super::worktrees::Worktree;
+use crate::repo::handles::GitSettings;
 use axiom_base::error::Result;
 use axiom_model::base::git_config;
 
@@ -54,6 +55,46 @@ fn values_in(config: &gix::config::File, name: &str) -> ConfiguredValues {
     all
 }
 
+impl GitSettings<'_> {
+    /// What sections of this name say: where it is said (as `git config --show-origin` names a file), key, and value, `None` of a key without
+    /// one. `None` where only git can tell.
+    pub fn values_with_origins(&self, section: &str) -> Option<Vec<(String, String, Option<String>)>> {
+        if self.repo.shortcuts().forbidden_by(FastWay::ReadWorktreeConfiguration, None).is_some() {
+            return None;
+        }
+        let gix = self.repo.gix().ok()?;
+        let (config, mut all) = (gix.config_snapshot().plumbing().clone(), Vec::new());
+        for section in config.sections_by_name(section).into_iter().flatten() {
+            let meta = section.meta();
+            let origin = match (meta.level, meta.source) {
+                (0, gix::config::Source::Local) => self.own_config_file(),
+                (0, _) => meta.path.clone()?,
+                // How git spells the path of an included file is its own matter.
+                _ => return None,
+            };
+            let within = section.header().subsection_name().map(|within| format!("{within}.")).unwrap_or_default();
+            let name = section.header().name().to_string().to_lowercase();
+            let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+            for key in section.value_names().map(|key| key.to_lowercase()) {
+                *taken.entry(key).or_default() += 1;
+            }
+            for (key, count) in taken {
+                let values: Vec<Option<String>> = match section.value_implicit(&key)? {
+                    None if count == 1 => vec![None],
+                    _ => section.values(&key).into_iter().map(|value| Some(value.to_string())).collect(),
+                };
+                // In case they are not all told.
+                if values.len() != count {
+                    return None;
+                }
+                let spelled = format!("{name}.{within}{key}");
+                all.extend(values.into_iter().map(|value| (origin.display().to_string(), spelled.clone(), value)));
+            }
+        }
+        Some(all)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +118,34 @@ mod tests {
         read.sort_by(|(one, _), (other, _)| one.cmp(other));
         printed.sort_by(|(one, _), (other, _)| one.cmp(other));
         assert_eq!(read, printed);
+    }
+
+    #[test]
+    fn values_are_told_with_the_file_that_git_names() {
+        let scratch = ScratchRepository::new(&[]);
+        let config = std::fs::read_to_string(scratch.path().join(".git/config")).unwrap();
+        let ours = "[axiom \"checkpoints\"]\n\tmaxCount = 3\n[Axiom \"a.B\"]\n\tlist = one\n\tList = \" two \"\n\tlist =\n[axiom]\n\tattach\n";
+        scratch.write(".git/config", format!("{config}{ours}").as_bytes());
+        let told = |repo: &Repository| repo.settings().values_with_origins("axiom");
+        let mut read = told(&scratch.repo()).unwrap();
+        let printed =
+            scratch.repo().git().args(["config", "--null", "--show-origin", "--get-regexp", r"^axiom\."]).run().unwrap();
+        let printed = String::from_utf8(printed.stdout).unwrap();
+        let mut parts = printed.split_terminator('\0');
+        let mut says = Vec::new();
+        while let (Some(origin), Some(entry)) = (parts.next(), parts.next()) {
+            let (key, value) = entry.split_once('\n').map_or((entry, None), |(key, value)| (key, Some(value.to_owned())));
+            says.push((origin.strip_prefix("file:").unwrap().to_owned(), key.to_owned(), value));
+        }
+        // The order counts within a key only.
+        read.sort_by(|(_, one, _), (_, other, _)| one.cmp(other));
+        says.sort_by(|(_, one, _), (_, other, _)| one.cmp(other));
+        assert_eq!(says.len(), 5, "{printed:?}");
+        assert_eq!(read, says);
+        // How git spells the path of an included file, it tells. (Of tests' own repositories, gix reads none.)
+        scratch.write(".git/more", b"[axiom \"agents\"]\n\tcount = 1\n");
+        scratch.write(".git/config", format!("{config}[include]\n\tpath = more\n").as_bytes());
+        assert_eq!(told(&Repository::discover(&scratch.path()).unwrap()), None);
     }
 
     #[test]

@@ -90,6 +90,10 @@ fn from_git(repo: &Repository) -> Result<Vec<GitConfigValue>> {
     if repo.settings().config_lacks_section("axiom") {
         return Ok(Vec::new());
     }
+    if let Some(values) = repo.settings().values_with_origins("axiom") {
+        let value = |(origin, key, value)| GitConfigValue { origin, key, value };
+        return Ok(values.into_iter().map(value).collect());
+    }
     let output = repo.git().args(["config", "--null", "--show-origin", "--get-regexp", r"^axiom\."]).run()?;
     // Exit 1: no such value.
     if output.code == Some(1) {
