@@ -1,5 +1,5 @@
 //! Files in which a capture remembers what the next one need not find out again. Each may go at any time: then it is found out
-//! again. What they say is in `round_trip_cache` and `untracked_blob_cache`.
+//! again. What they say is in `round_trip_cache` and `file_blob_cache`.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub(crate) enum CaptureCacheKind {
     /// Which unchanged files a checkout gives back.
     GivenBack,
     /// The blobs of untracked files.
-    Untracked,
+    FileBlobs,
 }
 
 impl CaptureCacheKind {
@@ -54,7 +54,7 @@ impl CaptureCacheKind {
     const fn name(self) -> &'static str {
         match self {
             Self::GivenBack => "given-back",
-            Self::Untracked => "untracked",
+            Self::FileBlobs => "untracked",
         }
     }
 }
@@ -69,15 +69,15 @@ mod tests {
         for kind in [&[][..], &["--object-format=sha256"]] {
             let scratch = ScratchRepository::new(kind);
             let (repo, main) = (scratch.repo(), scratch.main());
-            assert_eq!(CaptureCacheKind::Untracked.read(&repo, &main), None);
-            CaptureCacheKind::Untracked.write(b"all of it".to_vec(), &repo, &main);
-            assert_eq!(CaptureCacheKind::Untracked.read(&repo, &main).unwrap(), b"all of it");
+            assert_eq!(CaptureCacheKind::FileBlobs.read(&repo, &main), None);
+            CaptureCacheKind::FileBlobs.write(b"all of it".to_vec(), &repo, &main);
+            assert_eq!(CaptureCacheKind::FileBlobs.read(&repo, &main).unwrap(), b"all of it");
             assert_eq!(CaptureCacheKind::GivenBack.read(&repo, &main), None);
-            let place = CaptureCacheKind::Untracked.place(&repo, &main);
+            let place = CaptureCacheKind::FileBlobs.place(&repo, &main);
             let whole = std::fs::read(&place).unwrap();
             for cut in [0, 10, whole.len() / 2, whole.len() - 1] {
                 axiom_base::files::write_scratch(&place, &whole[..cut]).unwrap();
-                assert_eq!(CaptureCacheKind::Untracked.read(&repo, &main), None, "{cut}");
+                assert_eq!(CaptureCacheKind::FileBlobs.read(&repo, &main), None, "{cut}");
             }
         }
     }

@@ -36,5 +36,5 @@ pub(super) mod staged_paths;
 #[cfg(test)]
 pub(super) mod tests;
 pub(super) mod tree_ignores;
-pub(super) mod untracked_blob_cache;
+pub(super) mod file_blob_cache;
 pub(super) mod worktree;

@@ -1,5 +1,5 @@
 //! The blobs of untracked files. Where there are many, those that are as they were at the last capture are not read again
-//! (`untracked_blob_cache`).
+//! (`file_blob_cache`).
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::capture::coverage::CaptureCoverage;
 use crate::capture::file_stat::FileStat;
 use crate::capture::gaps::CaptureGaps;
 use crate::capture::round_trip::CaptureScope;
-use crate::capture::untracked_blob_cache::UntrackedBlobCache;
+use crate::capture::file_blob_cache::FileBlobCache;
 use crate::index::odd_names::is_odd;
 use crate::objects::new_blobs::NewBlobs;
 use axiom_base::error::Result;
@@ -51,7 +51,7 @@ impl WorktreeReader<'_> {
         // What is remembered are the files' own bytes; a capture of some paths would forget the others.
         let many = files.len() >= FEW || files.iter().map(|(_, size)| size).sum::<u64>() >= LIGHT;
         let remembers = many && conversion == LineEndConversion::None && self.scope == CaptureScope::Whole;
-        let was = remembers.then(|| UntrackedBlobCache::read(self.repository, self.worktree));
+        let was = remembers.then(|| FileBlobCache::read(self.repository, self.worktree));
         let begun = remembers.then(|| self.repository.kept_bytes().now_on_disk()).transpose()?;
         let (mut held, files) = match &was {
             Some(was) => self.recall(was, files)?,
@@ -82,14 +82,14 @@ impl WorktreeReader<'_> {
         if let (Some(was), Some(begun)) = (was, begun) {
             let old = |held: &&UntrackedBlob| held.stat.filter(|stat| stat.is_older_than(begun));
             let files = held.iter().filter_map(|held| Some((&held.path, old(&held)?, held.blob)));
-            UntrackedBlobCache::of(files).write_unless(&was, self.repository, self.worktree);
+            FileBlobCache::of(files).write_unless(&was, self.repository, self.worktree);
         }
         let edits = held.into_iter().map(|held| PathEdit { path: held.path, new: Some((held.mode, held.blob)) });
         Ok(Some(ContentDifferences { edits: edits.collect(), doubtful }))
     }
 
     /// The files that are as they were and whose blobs exist; and the paths that have to be read.
-    fn recall(&self, was: &UntrackedBlobCache, files: Vec<PathAndSize>) -> Result<(Vec<UntrackedBlob>, Vec<PathAndSize>)> {
+    fn recall(&self, was: &FileBlobCache, files: Vec<PathAndSize>) -> Result<(Vec<UntrackedBlob>, Vec<PathAndSize>)> {
         let (root, limit) = (self.worktree.path(), self.limit);
         // What cannot be looked at is found out when it is read.
         let known = |looks: &mut WorktreeInspector<'_>, path: &RepoPath| match looks.look(path).unwrap_or(PathOccupant::Missing) {
@@ -157,14 +157,14 @@ mod tests {
         let paths: Vec<_> = (0..=FEW).map(|number| RepoPath::new(format!("new/{number}").as_bytes())).collect();
         let stat = |path: &RepoPath| FileStat::of(&main.path().join(path.to_path()).symlink_metadata().unwrap());
         let files = paths.iter().map(|path| (path, stat(path), blob));
-        UntrackedBlobCache::of(files).write_unless(&UntrackedBlobCache::of(std::iter::empty()), &repo, &main);
+        FileBlobCache::of(files).write_unless(&FileBlobCache::of(std::iter::empty()), &repo, &main);
     }
 
     #[test]
     fn a_file_that_is_as_it_was_is_not_read_and_a_changed_one_is() {
         let scratch = many();
         assert_eq!(captured(&scratch, "new/7"), "file 7");
-        assert!(CaptureCacheKind::Untracked.place(&scratch.repo(), &scratch.main()).exists());
+        assert!(CaptureCacheKind::FileBlobs.place(&scratch.repo(), &scratch.main()).exists());
         // What is remembered is believed: the only way to see that nothing was read.
         remember(&scratch, &scratch.git(&["rev-parse", "HEAD:a.txt"]));
         assert_eq!(captured(&scratch, "new/7"), scratch.git(&["cat-file", "blob", "HEAD:a.txt"]));
@@ -194,7 +194,7 @@ mod tests {
         std::fs::File::open(scratch.path().join("new/7")).unwrap().set_modified(soon).unwrap();
         assert_eq!(captured(&scratch, "new/7"), "file 7");
         let (repo, main) = (scratch.repo(), scratch.main());
-        let memory = UntrackedBlobCache::read(&repo, &main);
+        let memory = FileBlobCache::read(&repo, &main);
         let recalled = |name: &str| {
             let path = RepoPath::new(name.as_bytes());
             memory.recall(&path, &FileStat::of(&main.path().join(path.to_path()).symlink_metadata().unwrap()))

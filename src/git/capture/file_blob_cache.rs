@@ -25,19 +25,19 @@ struct FilePathHash([u8; PATH]);
 
 /// What is remembered of one worktree.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct UntrackedBlobCache {
+pub(crate) struct FileBlobCache {
     /// Ordered by the hash of the path.
     files: Vec<(FilePathHash, FileStat, gix::ObjectId)>,
 }
 
-impl UntrackedBlobCache {
+impl FileBlobCache {
     /// What is remembered of a worktree; nothing if it cannot be read.
     pub fn read(repository: &Repository, worktree: &Worktree) -> Self {
         Self { files: Self::decode(repository, worktree).unwrap_or_default() }
     }
 
     fn decode(repository: &Repository, worktree: &Worktree) -> Option<Vec<(FilePathHash, FileStat, gix::ObjectId)>> {
-        let content = CaptureCacheKind::Untracked.read(repository, worktree)?;
+        let content = CaptureCacheKind::FileBlobs.read(repository, worktree)?;
         let lines = content.strip_prefix(HEADER)?.chunks_exact(PATH + STAT + repository.hash().bytes());
         let files = lines.map(|line| {
             let (path, rest) = line.split_first_chunk()?;
@@ -74,7 +74,7 @@ impl UntrackedBlobCache {
             content.extend(stat.to_bytes());
             content.extend(id.as_slice());
         }
-        CaptureCacheKind::Untracked.write(content, repository, worktree);
+        CaptureCacheKind::FileBlobs.write(content, repository, worktree);
     }
 }
 
@@ -98,19 +98,19 @@ mod tests {
             let (path, stat) = (|number: u32| RepoPath::new(format!("new/{number}").as_bytes()), FileStat::default_for_probe());
             let stat = |number: u32| FileStat { size: number, ..stat };
             let paths: Vec<_> = (0..100).map(path).collect();
-            let empty = UntrackedBlobCache::read(&repo, &main);
+            let empty = FileBlobCache::read(&repo, &main);
             assert_eq!(empty.recall(&paths[0], &stat(0)), None);
             let files = paths.iter().zip(0..).map(|(path, number)| (path, stat(number), id));
-            UntrackedBlobCache::of(files).write_unless(&empty, &repo, &main);
-            let read = UntrackedBlobCache::read(&repo, &main);
+            FileBlobCache::of(files).write_unless(&empty, &repo, &main);
+            let read = FileBlobCache::read(&repo, &main);
             assert!((0..100).all(|number| read.recall(&path(number), &stat(number)) == Some(id)));
             assert_eq!(read.recall(&path(1), &stat(2)), None);
             assert_eq!(read.recall(&path(100), &stat(1)), None);
             // The same again writes nothing.
-            let place = CaptureCacheKind::Untracked.place(&repo, &main);
+            let place = CaptureCacheKind::FileBlobs.place(&repo, &main);
             axiom_base::files::remove_file(&place).unwrap();
             let files = paths.iter().zip(0..).map(|(path, number)| (path, stat(number), id));
-            UntrackedBlobCache::of(files).write_unless(&read, &repo, &main);
+            FileBlobCache::of(files).write_unless(&read, &repo, &main);
             assert!(!place.exists());
         }
     }
