@@ -1,10 +1,14 @@
 //! Looks at one path of a worktree without following links.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, statat};
 
 use axiom_base::error::{Error, Result};
 use axiom_base::files;
@@ -58,16 +62,24 @@ pub(crate) fn look(root: &Path, path: &RepoPath) -> Result<PathOccupant> {
 pub(crate) struct WorktreeInspector<'a> {
     root: &'a Path,
     folders: BTreeSet<RepoPath>,
+    /// The folder of the path before: many paths in a row are in one.
+    last: Option<Vec<u8>>,
+    /// The folder that was opened last.
+    open: Option<(Vec<u8>, OwnedFd)>,
 }
 
 impl<'a> WorktreeInspector<'a> {
     /// Looks below `root`.
     pub fn below(root: &'a Path) -> Self {
-        Self { root, folders: BTreeSet::new() }
+        Self { root, folders: BTreeSet::new(), last: None, open: None }
     }
 
     /// As [`look`].
     pub fn look(&mut self, path: &RepoPath) -> Result<PathOccupant> {
+        let (folder, _) = path.split();
+        if self.last.as_deref() == Some(folder) {
+            return look_at(&self.root.join(path.to_path()));
+        }
         for above in path.folders_above() {
             if self.folders.contains(&above) {
                 continue;
@@ -78,7 +90,25 @@ impl<'a> WorktreeInspector<'a> {
                 Some(_) => return Ok(PathOccupant::Below(above)),
             };
         }
+        self.last = Some(folder.to_vec());
         look_at(&self.root.join(path.to_path()))
+    }
+}
+
+impl WorktreeInspector<'_> {
+    /// The stat data of a regular file, and `None` of anything else, also of what cannot be looked at. Of many files in one folder,
+    /// the way to it is gone once.
+    pub fn file(&mut self, path: &RepoPath) -> Option<Stat> {
+        let (folder, name) = path.split();
+        if self.open.as_ref().is_none_or(|(open, _)| open != folder) {
+            let is_file = matches!(self.look(path), Ok(PathOccupant::File(_)));
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let place = self.root.join(Path::new(OsStr::from_bytes(folder)));
+            self.open = Some((folder.to_vec(), files::open_at(CWD, &place, flags, Mode::empty()).ok().filter(|_| is_file)?));
+        }
+        let (_, open) = self.open.as_ref()?;
+        let stat = statat(open, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(stat)
     }
 }
 

@@ -8,7 +8,7 @@ use axiom_base::files;
 use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 
-/// The largest such file that is read, in bytes.
+/// The largest such file that is written and read, in bytes.
 const LIMIT: u64 = 256 * 1024 * 1024;
 
 /// What is remembered of a worktree.
@@ -16,7 +16,7 @@ const LIMIT: u64 = 256 * 1024 * 1024;
 pub(crate) enum CaptureCacheKind {
     /// Which unchanged files a checkout gives back.
     GivenBack,
-    /// The blobs of untracked files.
+    /// The blobs of files.
     FileBlobs,
 }
 
@@ -30,6 +30,9 @@ impl CaptureCacheKind {
 
     /// Remembers `content`. A failure does no harm and is only traced; a crash leaves the old file, the new one, or a damaged one.
     pub fn write(self, mut content: Vec<u8>, repository: &Repository, worktree: &Worktree) {
+        if content.len() as u64 > LIMIT - 64 {
+            return;
+        }
         let written = repository.hash().digest(&content).and_then(|sum| {
             content.extend(sum);
             let folder = repository.scratch_folders().make()?;
@@ -54,6 +57,7 @@ impl CaptureCacheKind {
     const fn name(self) -> &'static str {
         match self {
             Self::GivenBack => "given-back",
+            // As long as only such files were remembered.
             Self::FileBlobs => "untracked",
         }
     }

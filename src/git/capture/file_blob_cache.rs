@@ -1,66 +1,162 @@
-//! Remembers the blobs of untracked files by their stat data, as an index does for tracked ones. This only saves reading them
-//! again: without it, all of them are read.
+//! Remembers the blobs of files by their stat data, as an index does: of untracked files, and of those tracked files whose stat data
+//! the user's index does not have (after `touch`, `cp -a`, a restored backup, a checkout by another tool). This only saves reading
+//! them again: without it, all of them are read.
 //!
-//! What is remembered is the blob of a file's own bytes, so it does not depend on configuration or attributes. Whether git
-//! would convert the file is for the caller to know, and whether the blob still exists.
+//! What is remembered is of a file's own bytes, so it does not depend on configuration or attributes. Whether git would convert the file
+//! is for the caller to know, and whether the blob still exists. Which files can be remembered: `stat_moment`.
+//!
+//! Of several captures at once the last one's memory stays. A memory that is torn, damaged or of another version is none.
 
+use crate::objects::new_blobs::NewBlobs;
 use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
+use axiom_base::error::Result;
 use axiom_model::base::names::RepoPath;
 
 use super::capture_cache::CaptureCacheKind;
-use super::file_stat::FileStat;
+use super::file_stat::{FileStat, SeenFile};
+use super::stat_moment::StatMoment;
 use crate::base::long_hash::long_hash;
 
 /// The first line of the file.
-const HEADER: &[u8] = b"git axiom: untracked 1\n";
-/// The length of a path's hash, and of stat data, in bytes.
+const HEADER: &[u8] = b"git axiom: file blobs 2\n";
+/// The length of a path's hash, of stat data, of the number of a file system, and of the facts of the content, in bytes.
 const PATH: usize = 16;
 const STAT: usize = 24;
+const DEVICE: usize = 8;
+const FACTS: usize = 1;
 
 /// The hash of a path. Two files with the same stat data, the number of the file included, are one file with two names: so
 /// nothing wrong is remembered even if two hashes were the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct FilePathHash([u8; PATH]);
 
+/// What is known of the bytes of a file without reading them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KnownContent {
+    /// The blob of the bytes as they are.
+    pub blob: gix::ObjectId,
+    /// Which ends of lines are among them.
+    pub has_returns: bool,
+    pub has_feeds: bool,
+}
+
+impl KnownContent {
+    /// Adds the blob of these bytes to others.
+    pub fn add(bytes: Vec<u8>, blobs: &mut NewBlobs<'_>) -> Result<Self> {
+        let has = |byte| memchr::memchr(byte, &bytes).is_some();
+        let (has_returns, has_feeds) = (has(b'\r'), has(b'\n'));
+        Ok(Self { blob: blobs.add(bytes)?, has_returns, has_feeds })
+    }
+}
+
+/// A remembered file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RememberedFile {
+    path: FilePathHash,
+    stat: FileStat,
+    device: u64,
+    pub content: KnownContent,
+    /// Whether it certainly has no ACL and no attributes: a change of those changes its stat data as well.
+    is_bare: bool,
+}
+
 /// What is remembered of one worktree.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct FileBlobCache {
     /// Ordered by the hash of the path.
-    files: Vec<(FilePathHash, FileStat, gix::ObjectId)>,
+    files: Vec<RememberedFile>,
+    /// The first bytes of each hash, close together: a search among the files themselves would wait for memory.
+    firsts: Vec<u32>,
+}
+
+impl RememberedFile {
+    /// `None` if its stat data do not prove later that it is the same.
+    pub fn of(path: &RepoPath, seen: &SeenFile, content: KnownContent, since: &StatMoment) -> Option<Self> {
+        since.proves(seen).then(|| Self {
+            path: FilePathHash::of(path),
+            stat: seen.stat,
+            device: seen.device,
+            content,
+            is_bare: false,
+        })
+    }
+
+    fn decode(line: &[u8]) -> Option<Self> {
+        let (path, rest) = line.split_first_chunk()?;
+        let (stat, rest) = rest.split_first_chunk()?;
+        let (device, rest) = rest.split_first_chunk()?;
+        let (facts, id) = rest.split_first()?;
+        let blob = gix::ObjectId::try_from(id).ok()?;
+        let content = KnownContent { blob, has_returns: facts & 1 != 0, has_feeds: facts & 2 != 0 };
+        let (stat, device) = (FileStat::from_bytes(stat), u64::from_be_bytes(*device));
+        Some(Self { path: FilePathHash(*path), stat, device, content, is_bare: facts & 4 != 0 })
+    }
+
+    /// The same file, which was found to have no ACL and no attributes.
+    pub fn bare(self) -> Self {
+        Self { is_bare: true, ..self }
+    }
+
+    /// The permissions of the file, where it has no attributes beside them.
+    pub fn permissions(&self, seen: &SeenFile) -> Option<u32> {
+        self.is_bare.then_some(seen.mode)
+    }
+
+    fn encode(&self, into: &mut Vec<u8>) {
+        into.extend(self.path.0);
+        into.extend(self.stat.to_bytes());
+        into.extend(self.device.to_be_bytes());
+        let facts = [self.content.has_returns, self.content.has_feeds, self.is_bare];
+        into.push(facts.iter().rev().fold(0, |bits, fact| bits << 1 | u8::from(*fact)));
+        into.extend(self.content.blob.as_slice());
+    }
 }
 
 impl FileBlobCache {
     /// What is remembered of a worktree; nothing if it cannot be read.
     pub fn read(repository: &Repository, worktree: &Worktree) -> Self {
-        Self { files: Self::decode(repository, worktree).unwrap_or_default() }
+        Self::decode(repository, worktree).unwrap_or_default()
     }
 
-    fn decode(repository: &Repository, worktree: &Worktree) -> Option<Vec<(FilePathHash, FileStat, gix::ObjectId)>> {
+    fn decode(repository: &Repository, worktree: &Worktree) -> Option<Self> {
         let content = CaptureCacheKind::FileBlobs.read(repository, worktree)?;
-        let lines = content.strip_prefix(HEADER)?.chunks_exact(PATH + STAT + repository.hash().bytes());
-        let files = lines.map(|line| {
-            let (path, rest) = line.split_first_chunk()?;
-            let (stat, id) = rest.split_first_chunk()?;
-            Some((FilePathHash(*path), FileStat::from_bytes(stat), gix::ObjectId::try_from(id).ok()?))
-        });
-        let files: Vec<_> = files.collect::<Option<_>>()?;
-        files.is_sorted_by_key(|(path, ..)| *path).then_some(files)
+        let lines = content.strip_prefix(HEADER)?.chunks_exact(PATH + STAT + DEVICE + FACTS + repository.hash().bytes());
+        let files: Vec<_> = lines.map(RememberedFile::decode).collect::<Option<_>>()?;
+        files.is_sorted_by_key(|file| file.path).then(|| Self::of_sorted(files))
     }
 
-    /// The blob of a file, if the file is as it was.
-    pub fn recall(&self, path: &RepoPath, stat: &FileStat) -> Option<gix::ObjectId> {
+    /// How many files are remembered.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// What is remembered of a file, if it is as it was.
+    pub fn recall(&self, path: &RepoPath, seen: &SeenFile) -> Option<RememberedFile> {
         let hash = FilePathHash::of(path);
-        let at = self.files.binary_search_by(|(one, ..)| one.cmp(&hash)).ok()?;
-        self.files.get(at).filter(|(_, then, _)| then == stat).map(|(_, _, id)| *id)
+        let first = hash.first();
+        // Hashes are spread evenly, so it is near the place of its own size among all.
+        let (all, width) = (self.firsts.len(), 2 * self.firsts.len().isqrt() + 8);
+        let guess = ((u64::from(first) * all as u64) >> 32) as usize;
+        let near = guess.saturating_sub(width)..all.min(guess + width);
+        let window = &self.firsts[near.clone()];
+        let is_within = window.first().is_some_and(|one| *one < first) && window.last().is_some_and(|one| *one > first);
+        let (start, within) = if is_within { (near.start, window) } else { (0, self.firsts.as_slice()) };
+        let from = start + within.partition_point(|one| *one < first);
+        let at = (from..all).take_while(|at| self.firsts[*at] == first).find(|at| self.files[*at].path == hash)?;
+        self.files.get(at).filter(|one| one.stat == seen.stat && one.device == seen.device).copied()
     }
 
     /// A memory of these files. Of two with the same hash, one is remembered.
-    pub fn of<'p>(files: impl Iterator<Item = (&'p RepoPath, FileStat, gix::ObjectId)>) -> Self {
-        let mut files: Vec<_> = files.map(|(path, stat, id)| (FilePathHash::of(path), stat, id)).collect();
-        files.sort_unstable_by_key(|(path, ..)| *path);
-        files.dedup_by_key(|(path, ..)| *path);
-        Self { files }
+    pub fn of(mut files: Vec<RememberedFile>) -> Self {
+        files.sort_unstable_by_key(|file| file.path);
+        files.dedup_by_key(|file| file.path);
+        Self::of_sorted(files)
+    }
+
+    fn of_sorted(files: Vec<RememberedFile>) -> Self {
+        let firsts = files.iter().map(|file| file.path.first()).collect();
+        Self { files, firsts }
     }
 
     /// Writes this memory unless it equals the old one. A failure does no harm: the next capture reads the files again.
@@ -69,11 +165,7 @@ impl FileBlobCache {
             return;
         }
         let mut content = HEADER.to_vec();
-        for (path, stat, id) in &self.files {
-            content.extend(path.0);
-            content.extend(stat.to_bytes());
-            content.extend(id.as_slice());
-        }
+        self.files.iter().for_each(|file| file.encode(&mut content));
         CaptureCacheKind::FileBlobs.write(content, repository, worktree);
     }
 }
@@ -82,10 +174,16 @@ impl FilePathHash {
     fn of(path: &RepoPath) -> Self {
         Self(long_hash(path.as_bytes()).to_be_bytes())
     }
+
+    fn first(&self) -> u32 {
+        self.0.first_chunk().map_or(0, |first| u32::from_be_bytes(*first))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::repo::scratch::ScratchRepository;
 
@@ -93,24 +191,32 @@ mod tests {
     fn what_is_remembered_is_recalled_for_the_same_file_only() {
         for kind in [&[][..], &["--object-format=sha256"]] {
             let scratch = ScratchRepository::new(kind);
+            std::thread::sleep(Duration::from_millis(250));
             let (repo, main) = (scratch.repo(), scratch.main());
-            let id = gix::ObjectId::from_hex(scratch.git(&["rev-parse", "HEAD:a.txt"]).as_bytes()).unwrap();
-            let (path, stat) = (|number: u32| RepoPath::new(format!("new/{number}").as_bytes()), FileStat::default_for_probe());
-            let stat = |number: u32| FileStat { size: number, ..stat };
-            let paths: Vec<_> = (0..100).map(path).collect();
+            let blob = gix::ObjectId::from_hex(scratch.git(&["rev-parse", "HEAD:a.txt"]).as_bytes()).unwrap();
+            let path = |number: u32| RepoPath::new(format!("new/{number}").as_bytes());
+            let seen = SeenFile::of(&scratch.path().join("a.txt").symlink_metadata().unwrap());
+            let of_size = |size: u32| SeenFile { stat: FileStat { size, ..seen.stat }, ..seen };
+            let content =
+                |number: u32| KnownContent { blob, has_returns: number.is_multiple_of(2), has_feeds: number.is_multiple_of(3) };
+            let since = StatMoment::begin(&repo).unwrap();
+            let files = |numbers: std::ops::Range<u32>| {
+                let of = |number| RememberedFile::of(&path(number), &of_size(number), content(number), &since).unwrap();
+                FileBlobCache::of(numbers.map(of).collect())
+            };
             let empty = FileBlobCache::read(&repo, &main);
-            assert_eq!(empty.recall(&paths[0], &stat(0)), None);
-            let files = paths.iter().zip(0..).map(|(path, number)| (path, stat(number), id));
-            FileBlobCache::of(files).write_unless(&empty, &repo, &main);
+            assert_eq!(empty.recall(&path(0), &of_size(0)), None);
+            files(0..100).write_unless(&empty, &repo, &main);
             let read = FileBlobCache::read(&repo, &main);
-            assert!((0..100).all(|number| read.recall(&path(number), &stat(number)) == Some(id)));
-            assert_eq!(read.recall(&path(1), &stat(2)), None);
-            assert_eq!(read.recall(&path(100), &stat(1)), None);
+            let recalled = |number| read.recall(&path(number), &of_size(number)).map(|one| one.content);
+            assert!((0..100).all(|number| recalled(number) == Some(content(number))));
+            assert_eq!(read.recall(&path(1), &of_size(2)), None);
+            assert_eq!(read.recall(&path(100), &of_size(1)), None);
+            assert_eq!(read.recall(&path(1), &SeenFile { device: seen.device + 1, ..of_size(1) }), None);
             // The same again writes nothing.
             let place = CaptureCacheKind::FileBlobs.place(&repo, &main);
             axiom_base::files::remove_file(&place).unwrap();
-            let files = paths.iter().zip(0..).map(|(path, number)| (path, stat(number), id));
-            FileBlobCache::of(files).write_unless(&read, &repo, &main);
+            files(0..100).write_unless(&read, &repo, &main);
             assert!(!place.exists());
         }
     }

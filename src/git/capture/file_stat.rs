@@ -3,13 +3,15 @@
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 
+use rustix::fs::{FileType, Stat};
+
 /// How many nanoseconds old a file must be before its times distinguish it from its successor.
 const OLD: i128 = 100_000_000;
 /// The same for file systems that store whole seconds only.
 const OLD_IN_SECONDS: i128 = 2_000_000_000;
 
 /// Stat data that distinguish a file from what was or will be in its place, as far as an index keeps them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FileStat {
     pub size: u32,
     pub(super) modified: (u32, u32),
@@ -65,6 +67,43 @@ impl FileStat {
     /// Some stat data, for digests of how they are used and for tests.
     pub const fn default_for_probe() -> Self {
         Self { size: 1, modified: (2, 3), changed: (4, 5), inode: 6 }
+    }
+}
+
+/// What one look at a regular file showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SeenFile {
+    pub stat: FileStat,
+    /// The file system that it is on.
+    pub device: u64,
+    /// All its bytes: [`FileStat::size`] has the low bits.
+    pub size: u64,
+    /// Its permissions, with the kind of the file.
+    pub mode: u32,
+}
+
+impl SeenFile {
+    pub fn of(meta: &Metadata) -> Self {
+        Self { stat: FileStat::of(meta), device: meta.dev(), size: meta.size(), mode: meta.mode() }
+    }
+
+    /// `None` if it is no regular file.
+    #[allow(clippy::unnecessary_cast, reason = "the types of the numbers differ between systems")]
+    pub fn of_stat(stat: &Stat) -> Option<Self> {
+        let bits = |number: i64| FileStat::low_bits(number.cast_unsigned());
+        let file = FileStat {
+            size: bits(stat.st_size as i64),
+            modified: (bits(stat.st_mtime as i64), bits(stat.st_mtime_nsec as i64)),
+            changed: (bits(stat.st_ctime as i64), bits(stat.st_ctime_nsec as i64)),
+            inode: FileStat::low_bits(stat.st_ino as u64),
+        };
+        let seen = Self { stat: file, device: stat.st_dev as u64, size: stat.st_size as u64, mode: stat.st_mode as u32 };
+        (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(seen)
+    }
+
+    /// The mode that git gives it.
+    pub fn git_mode(&self) -> u32 {
+        if self.mode & 0o100 == 0 { 0o100_644 } else { 0o100_755 }
     }
 }
 

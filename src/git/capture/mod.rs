@@ -11,6 +11,7 @@ pub(super) mod coverage;
 pub(super) mod extras;
 pub(super) mod extras_merge;
 pub(super) mod fast;
+pub(super) mod file_blob_cache;
 pub(super) mod file_differences;
 pub(super) mod file_stat;
 pub(super) mod gaps;
@@ -33,8 +34,8 @@ pub(super) mod sequencer;
 pub(super) mod sequencer_refs;
 pub(super) mod staged_blobs;
 pub(super) mod staged_paths;
+pub(super) mod stat_moment;
 #[cfg(test)]
 pub(super) mod tests;
 pub(super) mod tree_ignores;
-pub(super) mod file_blob_cache;
 pub(super) mod worktree;

@@ -94,7 +94,7 @@ impl UsualPermissions {
     }
 
     /// Whether this is the mode that git would give.
-    fn is_usual(self, mode: u32, is_folder: bool) -> bool {
+    pub fn is_usual(self, mode: u32, is_folder: bool) -> bool {
         let executes = is_folder || mode & 0o100 != 0;
         let usual = if executes { self.mode | ((self.mode & 0o444) >> 2) } else { self.mode };
         mode & (0o777 | STICKY) == usual
@@ -109,11 +109,22 @@ impl UsualPermissions {
         root: &Path,
         paths: impl Iterator<Item = &'p RepoPath>,
     ) -> Result<Vec<RecordedPermissions>> {
+        self.unusual_ones_and_above(repository, root, paths, std::iter::empty())
+    }
+
+    /// As [`UsualPermissions::unusual_ones`], also of the folders above files that are `known` to have usual ones.
+    pub fn unusual_ones_and_above<'p>(
+        self,
+        repository: &Repository,
+        root: &Path,
+        paths: impl Iterator<Item = &'p RepoPath>,
+        known: impl Iterator<Item = &'p RepoPath>,
+    ) -> Result<Vec<RecordedPermissions>> {
         let is_closed = |found: &RecordedPermissions| {
             let place = root.join(found.path.to_path());
             found.mode & READ != READ && !can_be_read(&if found.folder { place.join(".") } else { place })
         };
-        repository.captured_permissions().permissions(root, paths, |found, is_folder| {
+        repository.captured_permissions().permissions(root, (paths, known), |found, is_folder| {
             let is_unusual = !found.attributes.is_empty() || !self.is_usual(found.mode, is_folder);
             is_unusual && !is_closed(found)
         })
@@ -121,15 +132,23 @@ impl UsualPermissions {
 }
 
 impl CapturedPermissions<'_> {
-    /// The permissions of the paths, and of the folders above them, that `wanted` selects, in order. Its second argument is
-    /// whether the path is a folder.
+    /// The permissions of the paths, and of the folders above them and above others, that `wanted` selects, in order. Its second
+    /// argument is whether the path is a folder.
     fn permissions<'p>(
         &self,
         root: &Path,
-        paths: impl Iterator<Item = &'p RepoPath>,
+        (paths, others): (impl Iterator<Item = &'p RepoPath>, impl Iterator<Item = &'p RepoPath>),
         wanted: impl Fn(&RecordedPermissions, bool) -> bool,
     ) -> Result<Vec<RecordedPermissions>> {
         let mut all: BTreeSet<RepoPath> = BTreeSet::new();
+        let mut last: &[u8] = b"";
+        for path in others {
+            let (folder, _) = path.split();
+            if folder != last {
+                all.extend(path.folders_above());
+                last = folder;
+            }
+        }
         for path in paths {
             all.extend(path.folders_above());
             all.insert(path.clone());
@@ -178,7 +197,7 @@ impl CapturedPermissions<'_> {
         let is_given = |one: &RecordedPermissions, _| recorded(comes, &one.path).is_some();
         let given: Vec<RepoPath> =
             comes.iter().filter(|one| recorded(known, &one.path) != Some(one)).map(|one| one.path.clone()).collect();
-        let given = self.permissions(worktree.path(), given.iter(), is_given)?;
+        let given = self.permissions(worktree.path(), (given.iter(), std::iter::empty()), is_given)?;
         let mut all: BTreeMap<RepoPath, RecordedPermissions> = BTreeMap::new();
         for one in unusual.into_iter().chain(given).chain(known.iter().cloned()) {
             all.insert(one.path.clone(), one);

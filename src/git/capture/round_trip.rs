@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use axiom_base::error::{Error, Result};
+use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_model::base::lfs_pointer::{LONGEST, LfsPointer};
 use axiom_model::base::names::{Oid, RepoPath};
@@ -22,6 +22,7 @@ use super::file_stat::FileStat;
 use super::lfs_store::{LFS, LfsStore};
 use super::raw::{RAW_LIMIT, RawFile};
 use super::round_trip_cache::{RoundTripCache, RoundTripKey};
+use super::stat_moment::StatMoment;
 use crate::index::conversions::RequestedConversion;
 use crate::objects::database::gix_id;
 use crate::repo::handles::KeptBytes;
@@ -122,10 +123,10 @@ impl KeptBytes<'_> {
             }
         }
         if !open.is_empty() {
-            let begun = self.now_on_disk()?;
+            let begun = StatMoment::begin(self.repo)?;
             for (one, is) in self.decide(at, open)? {
                 match is {
-                    RoundTripVerdict::GivenBack if one.file.stat.is_older_than(begun) => next.given_back(one.key),
+                    RoundTripVerdict::GivenBack if begun.is_past(&one.file.stat) => next.given_back(one.key),
                     RoundTripVerdict::GivenBack => {}
                     RoundTripVerdict::Differing => differing.push((one, None)),
                     RoundTripVerdict::Lfs => {
@@ -270,14 +271,6 @@ impl KeptBytes<'_> {
             }
             Err(_) => Ok(None),
         }
-    }
-
-    /// The present time, as the file system records it, in nanoseconds since 1970.
-    pub(super) fn now_on_disk(&self) -> Result<i128> {
-        use std::os::unix::fs::MetadataExt;
-        let scratch = self.repo.scratch_folders().make()?;
-        let meta = scratch.path().metadata().map_err(|e| Error::io("access", scratch.path(), e))?;
-        Ok(i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()))
     }
 }
 

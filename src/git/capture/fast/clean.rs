@@ -32,10 +32,11 @@ impl QuickCaptures<'_> {
         let Some(seen) = WorktreeWalk::new(worktree.path(), &index, &[], UsualPermissions::of(worktree)).run() else {
             return Ok(false);
         };
-        let WalkFindings { unsure, narrow: _, gone, unknown, special, attributes: _ } = seen;
+        let WalkFindings { unsure, narrow: _, gone, unknown, special, attributes: _, ignores: _ } = seen;
         if !(gone.is_empty() && unknown.is_empty() && special.is_empty()) {
             return Ok(false);
         }
+        let unsure: Vec<usize> = unsure.into_iter().map(|one| one.entry).collect();
         self.are_as_listed(worktree, (&index, commit), &unsure)
     }
 

@@ -1,8 +1,6 @@
 //! Reads files into blobs, if their bytes are stored unchanged.
 
-use std::fs::Metadata;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
 use rustix::fs::{CWD, Mode, OFlags};
@@ -13,7 +11,8 @@ use crate::base::path_inspection::{PathOccupant, WorktreeInspector};
 use crate::base::readable::{is_caused_by_gap, is_gap};
 use crate::capture::as_time_allows::{as_time_allows, size_of};
 use crate::capture::coverage::CaptureCoverage;
-use crate::capture::file_stat::FileStat;
+use crate::capture::file_blob_cache::KnownContent;
+use crate::capture::file_stat::SeenFile;
 use crate::capture::gaps::CaptureGaps;
 use crate::capture::round_trip::CaptureScope;
 use crate::index::odd_names::is_odd;
@@ -30,10 +29,9 @@ use axiom_model::base::names::RepoPath;
 use axiom_model::checkpoint::reading_budget::ReadingPriority;
 
 use super::live_index::LiveIndex;
+use super::memory::{FEW, FileMemory};
 use super::tree_edit::PathEdit;
-
-/// Fewer untracked files are read faster than what is remembered of them.
-pub(super) const FEW: usize = 100;
+use super::walk::UnsureEntry;
 
 /// The largest file that is read into memory, in bytes; git reads larger ones in pieces.
 const LARGE: u64 = 64 * 1024 * 1024;
@@ -45,7 +43,7 @@ const ATTRIBUTES: u64 = 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct PathsToRead {
     /// Entries of the index that may have changed.
-    pub unsure: Vec<usize>,
+    pub unsure: Vec<UnsureEntry>,
     /// Entries of the index whose file is missing.
     pub gone: Vec<usize>,
     /// Untracked files to be added.
@@ -82,7 +80,7 @@ pub(super) enum PathContent {
         mode: u32,
         bytes: Vec<u8>,
         /// Of a regular file, from before it was read.
-        stat: Option<FileStat>,
+        seen: Option<SeenFile>,
     },
     /// It cannot be read.
     Unread,
@@ -90,37 +88,56 @@ pub(super) enum PathContent {
     Odd,
 }
 
-impl WorktreeReader<'_> {
-    /// What differs from the index, ordered by path; `None` if git has to read the files.
+impl<'a> WorktreeReader<'a> {
+    /// What differs from the index, ordered by path, and what can be remembered of it; `None` if git has to read the files.
     pub fn read(
         &self,
         sorted: PathsToRead,
         attributes: &[RepoPath],
         (coverage, gaps): (&mut CaptureCoverage, &mut CaptureGaps),
-    ) -> Result<Option<Vec<PathEdit>>> {
+    ) -> Result<Option<(Vec<PathEdit>, Option<FileMemory<'a>>)>> {
         let mut edits: Vec<PathEdit> =
-            sorted.gone.iter().map(|entry| PathEdit { path: RepoPath::new(self.index.path(*entry)), new: None }).collect();
+            sorted.gone.iter().map(|entry| PathEdit::gone(RepoPath::new(self.index.path(*entry)))).collect();
         if sorted.unsure.is_empty() && sorted.untracked.is_empty() {
             edits.sort_by(|a, b| a.path.cmp(&b.path));
-            return Ok(Some(edits));
+            return Ok(Some((edits, None)));
         }
         if edits.iter().any(|edit| edit.path.as_bytes().ends_with(b".gitattributes")) {
             return Ok(None);
         }
-        let (unsure, untracked) = (self.entries_with_sizes(sorted.unsure), self.with_sizes(sorted.untracked));
-        // Found out only after much was read, it would be read twice in the same time.
-        let mut sizes = unsure.iter().map(|(_, size)| size).chain(untracked.iter().map(|(_, size)| size));
-        if self.until.is_some() && sizes.any(|size| *size > LARGE) {
+        if sorted.untracked.iter().any(is_odd) {
             return Ok(None);
         }
+        // Of many, only those need a look that are not remembered.
+        let count = sorted.unsure.len() + sorted.untracked.len();
+        let without = |paths: Vec<RepoPath>| paths.into_iter().map(|path| (path, 0)).collect();
+        let untracked = if count < FEW { self.with_sizes(sorted.untracked) } else { without(sorted.untracked) };
+        let sizes = sorted.unsure.iter().map(UnsureEntry::size).chain(untracked.iter().map(|(_, size)| *size));
+        let mut memory = FileMemory::of(self.repository, self.worktree, self.scope, (count, sizes.sum()));
         let Some(conversion) = self.conversion(attributes)? else { return Ok(None) };
+        let Some((mut tracked, unsure)) = self.recall_tracked(sorted.unsure, conversion, &mut memory) else { return Ok(None) };
+        let Some((mut held, untracked)) = self.recall_untracked(untracked, conversion, &mut memory) else { return Ok(None) };
+        let untracked = match self.until {
+            Some(_) if count >= FEW => self.with_sizes(untracked.into_iter().map(|(path, _)| path).collect()),
+            Some(_) | None => untracked,
+        };
+        // Found out only after much was read, it would be read twice in the same time.
+        let mut sizes = unsure.iter().map(UnsureEntry::size).chain(untracked.iter().map(|(_, size)| *size));
+        if self.until.is_some() && sizes.any(|size| size > LARGE) {
+            return Ok(None);
+        }
+        if let Some(memory) = memory.as_mut().filter(|_| !(unsure.is_empty() && untracked.is_empty())) {
+            memory.begin_to_read()?;
+        }
         // Files whose line ends a checkout may write differently.
         let mut doubtful = Vec::new();
         let mut blobs = NewBlobs::of(self.repository);
-        let Some(tracked) = self.tracked(unsure, conversion, &mut blobs, gaps)? else { return Ok(None) };
-        let Some(untracked) = self.untracked(untracked, conversion, &mut blobs, (coverage, gaps))? else {
+        let is_read = self.tracked(unsure, conversion, (&mut blobs, &mut memory), (&mut tracked, &mut *gaps))?.is_some()
+            && self.untracked(untracked, conversion, (&mut blobs, &mut memory), (&mut held, coverage, gaps))?.is_some();
+        if !is_read {
             return Ok(None);
-        };
+        }
+        let untracked = ContentDifferences::of_untracked(held, conversion);
         blobs.finish()?;
         for ContentDifferences { edits: more, doubtful: too } in [tracked, untracked] {
             edits.extend(more);
@@ -131,33 +148,31 @@ impl WorktreeReader<'_> {
             return Ok(None);
         }
         edits.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Some(edits))
+        Ok(Some((edits, memory)))
     }
 
     /// Reads tracked files that may have changed; `None` if git has to do it.
     fn tracked(
         &self,
-        entries: Vec<(usize, u64)>,
+        entries: Vec<UnsureEntry>,
         conversion: LineEndConversion,
-        blobs: &mut NewBlobs<'_>,
-        gaps: &mut CaptureGaps,
-    ) -> Result<Option<ContentDifferences>> {
-        let ContentDifferences { mut edits, mut doubtful } = ContentDifferences::default();
+        (blobs, memory): (&mut NewBlobs<'_>, &mut Option<FileMemory<'_>>),
+        (found, gaps): (&mut ContentDifferences, &mut CaptureGaps),
+    ) -> Result<Option<()>> {
         let mut looks = WorktreeInspector::below(self.worktree.path());
-        let place = |(_, size): &(usize, u64)| (ReadingPriority::Tracked, *size);
+        let place = |one: &UnsureEntry| (ReadingPriority::Tracked, one.size());
         let late = as_time_allows((self.repository, self.until), entries, place, |part| {
-            for (entry, _) in part {
+            for UnsureEntry { entry, .. } in part {
                 let path = RepoPath::new(self.index.path(entry));
                 match self.content(&mut looks, &path, u64::MAX, conversion)? {
-                    PathContent::Gone => edits.push(PathEdit { path, new: None }),
+                    PathContent::Gone => found.edits.push(PathEdit::gone(path)),
                     PathContent::Present { mode: SYMLINK, .. } if is_odd(&path) => return Ok(None),
-                    PathContent::Present { mode, bytes, stat: _ } => {
-                        let doubts = conversion.doubts(mode, &bytes);
-                        let blob = blobs.add(bytes)?;
-                        if mode != self.index.mode(entry) || *self.index.id(entry) != *blob {
-                            doubtful.extend(doubts.then(|| path.clone()));
-                            edits.push(PathEdit { path, new: Some((mode, blob)) });
+                    PathContent::Present { mode, bytes, seen } => {
+                        let content = KnownContent::add(bytes, blobs)?;
+                        if let (Some(memory), Some(seen)) = (memory.as_mut(), seen) {
+                            memory.learn(&path, &seen, content);
                         }
+                        self.compare(entry, path, (mode, content, None), conversion, found);
                     }
                     // The index keeps its blob.
                     PathContent::Unread => gaps.add(path),
@@ -167,21 +182,27 @@ impl WorktreeReader<'_> {
             Ok(Some(()))
         })?;
         let Some(late) = late else { return Ok(None) };
-        gaps.add_late(late.into_iter().map(|(entry, _)| RepoPath::new(self.index.path(entry))));
-        Ok(Some(ContentDifferences { edits, doubtful }))
+        gaps.add_late(late.into_iter().map(|one| RepoPath::new(self.index.path(one.entry))));
+        Ok(Some(()))
     }
 
-    /// Entries of the index with the size of each file, where that matters.
-    fn entries_with_sizes(&self, entries: Vec<usize>) -> Vec<(usize, u64)> {
-        let size = |entry: &usize| size_of(self.worktree, &RepoPath::new(self.index.path(*entry)));
-        entries.into_iter().map(|entry| (entry, if self.until.is_some() { size(&entry) } else { 0 })).collect()
-    }
-
-    /// Untracked files with what is to be read of each, where that matters: of those over the limit nothing is.
-    fn with_sizes(&self, paths: Vec<RepoPath>) -> Vec<(RepoPath, u64)> {
-        if self.until.is_none() && paths.len() >= FEW {
-            return paths.into_iter().map(|path| (path, 0)).collect();
+    /// Adds the file of an entry to what was found if it differs.
+    pub(super) fn compare(
+        &self,
+        entry: usize,
+        path: RepoPath,
+        (mode, content, permissions): (u32, KnownContent, Option<u32>),
+        conversion: LineEndConversion,
+        found: &mut ContentDifferences,
+    ) {
+        if mode != self.index.mode(entry) || *self.index.id(entry) != *content.blob {
+            found.doubtful.extend(conversion.doubts(mode, content).then(|| path.clone()));
+            found.edits.push(PathEdit { path, new: Some((mode, content.blob)), permissions });
         }
+    }
+
+    /// Untracked files with what is to be read of each: of those over the limit nothing is.
+    fn with_sizes(&self, paths: Vec<RepoPath>) -> Vec<(RepoPath, u64)> {
         let sizes = threads::in_parts(&paths, FEW, |part| part.iter().map(|path| size_of(self.worktree, path)).collect());
         paths.into_iter().zip(sizes.into_iter().map(|size| if size > self.limit { 0 } else { size })).collect()
     }
@@ -202,7 +223,7 @@ impl WorktreeReader<'_> {
         match found {
             PathOccupant::Missing | PathOccupant::Below(_) => return Ok(PathContent::Gone),
             PathOccupant::Folder | PathOccupant::Special => return Ok(PathContent::Odd),
-            PathOccupant::Link(_, target) => return Ok(PathContent::Present { mode: SYMLINK, bytes: target, stat: None }),
+            PathOccupant::Link(_, target) => return Ok(PathContent::Present { mode: SYMLINK, bytes: target, seen: None }),
             PathOccupant::File(_) => {}
         }
         // Does not follow a link, and does not block if the file is a fifo by now.
@@ -231,7 +252,8 @@ impl WorktreeReader<'_> {
         if conversion != LineEndConversion::None && memchr::memchr(b'\r', &bytes).is_some() {
             return Ok(PathContent::Odd);
         }
-        Ok(PathContent::Present { mode: mode_of(&meta), bytes, stat: Some(FileStat::of(&meta)) })
+        let seen = SeenFile::of(&meta);
+        Ok(PathContent::Present { mode: seen.git_mode(), bytes, seen: Some(seen) })
     }
 
     /// What git may do to content; `None` if it may be more than converting line ends.
@@ -273,12 +295,12 @@ pub(super) enum LineEndConversion {
 
 impl LineEndConversion {
     /// Whether a checkout may write content differently.
-    pub(super) fn doubts(self, mode: u32, bytes: &[u8]) -> bool {
-        self == Self::BothWays && mode != SYMLINK && memchr::memchr(b'\n', bytes).is_some()
+    pub(super) fn doubts(self, mode: u32, content: KnownContent) -> bool {
+        self == Self::BothWays && mode != SYMLINK && content.has_feeds
     }
-}
 
-/// The mode that git gives a regular file.
-pub(super) fn mode_of(meta: &Metadata) -> u32 {
-    if meta.mode() & 0o100 == 0 { 0o100_644 } else { 0o100_755 }
+    /// Whether git may store other bytes than these: then it has to.
+    pub(super) fn forbids(self, content: KnownContent) -> bool {
+        self != Self::None && content.has_returns
+    }
 }

@@ -10,17 +10,21 @@
 //! | `live_index` | the index at one moment, and whether stat data prove a file unchanged |
 //! | `walk` | one look at every folder with tracked files, by several threads |
 //! | `sort_untracked` | untracked paths: ignored or content |
+//! | `ignore_hints` | of which paths git need not be asked whether it ignores them |
 //! | `named` | captures of known paths, with the rest from an earlier capture |
 //! | `content` | files read into blobs |
-//! | `untracked` | untracked files, read only if they changed since the last capture |
+//! | `memory` | which files need not be read, since they are as they were at the last capture |
+//! | `untracked` | untracked files |
 //! | `clean` | whether all is as the checked-out commit has it |
 //! | `untouched` | whether some paths are as a commit has them |
 //! | `tree_edit` | the trees of the index and of the files; only trees that change are written |
 
 mod clean;
 mod content;
+mod ignore_hints;
 mod listing;
 mod live_index;
+mod memory;
 mod named;
 mod sort_untracked;
 mod tree_edit;
@@ -42,7 +46,7 @@ use super::extras::CaptureExtras;
 use super::gaps::CaptureGaps;
 use super::permissions::UsualPermissions;
 use super::raw::RawFile;
-use super::round_trip::{CaptureScope, RoundTripScan, UnchangedFile, stat_of};
+use super::round_trip::{CaptureScope, RoundTripScan, UnchangedFile};
 use super::worktree::{CaptureOptions, WorktreeCapture};
 use crate::base::modes::SYMLINK;
 use crate::index::file::IndexFacts;
@@ -54,9 +58,10 @@ pub use named::EarlierCapture;
 
 use content::{PathsToRead, WorktreeReader};
 use live_index::LiveIndex;
+use memory::FileMemory;
 use sort_untracked::SortedUntracked;
 use tree_edit::PathEdit;
-use walk::{WalkFindings, WorktreeWalk};
+use walk::{UnsureEntry, WalkFindings, WorktreeWalk};
 
 /// What a capture looks at.
 struct FastCaptureInput<'a> {
@@ -67,7 +72,7 @@ struct FastCaptureInput<'a> {
 }
 
 /// What was found in a worktree.
-struct FastCaptureFindings {
+struct FastCaptureFindings<'a> {
     /// What differs from the index, ordered by path.
     edits: Vec<PathEdit>,
     /// What is not held.
@@ -76,6 +81,8 @@ struct FastCaptureFindings {
     included: Vec<RepoPath>,
     /// What cannot be read.
     gaps: CaptureGaps,
+    /// What the next capture need not read.
+    memory: Option<FileMemory<'a>>,
 }
 
 impl QuickCaptures<'_> {
@@ -89,13 +96,13 @@ impl QuickCaptures<'_> {
         let usual = UsualPermissions::of(worktree);
         let Some(mut seen) = WorktreeWalk::new(worktree.path(), &index, &options.excluded, usual).run() else { return Ok(None) };
         let unknown = std::mem::take(&mut seen.unknown);
-        let Some(unknown) = self.sort_unknown(worktree, unknown, options)? else { return Ok(None) };
+        let Some(unknown) = self.sort_unknown(worktree, (unknown, &seen.ignores), options)? else { return Ok(None) };
         let narrow = seen.narrow.clone();
         let attributes = seen.attributes.iter().chain(&unknown.attributes).cloned().collect();
         let unsure = seen.unsure.clone();
         let look = FastCaptureInput { worktree, index: &index, options, scope: CaptureScope::Whole };
         let looked = self.differences(&look, seen, unknown)?;
-        let Some(FastCaptureFindings { edits, mut coverage, included, gaps }) = looked else { return Ok(None) };
+        let Some(FastCaptureFindings { edits, mut coverage, included, gaps, memory }) = looked else { return Ok(None) };
         // Of what was not read, nothing beside the index is known.
         let unread: BTreeSet<usize> = gaps.iter().filter_map(|path| index.find(path.as_bytes())).collect();
         let all = (0..index.len()).filter(|entry| !unread.contains(entry));
@@ -109,19 +116,24 @@ impl QuickCaptures<'_> {
         let mut extras = CaptureExtras::read(self.repo, worktree, IndexFacts::default(), &mut coverage)?;
         extras.raw = raw;
         extras.gaps = gaps.name(&mut coverage);
-        let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&narrow);
-        extras.modes = usual.unusual_ones(self.repo, worktree.path(), there)?;
+        let is_known = |edit: &&PathEdit| edit.permissions.is_some_and(|mode| usual.is_usual(mode, false));
+        let (known, there): (Vec<&PathEdit>, Vec<&PathEdit>) = edits.iter().filter(|edit| edit.new.is_some()).partition(is_known);
+        let (known, there) = (known.iter().map(|edit| &edit.path), there.iter().map(|edit| &edit.path).chain(&narrow));
+        extras.modes = usual.unusual_ones_and_above(self.repo, worktree.path(), there, known)?;
+        if let Some(memory) = memory {
+            memory.write(&edits, &extras.modes);
+        }
         let is_untracked = |path: &RepoPath| is_among(&edits, path) && index.find(path.as_bytes()).is_none();
         self.repo.captured_permissions().name_private(&extras.modes, is_untracked, &mut coverage);
         Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included, submodules: Vec::new() }))
     }
 
     /// The bytes of unchanged files that a checkout would not give back, ordered by path. Only the entries `within` are
-    /// looked at; the files of the `unsure` ones were read. `None` if git has to look.
+    /// looked at; of the `unsure` ones the index does not have the stat data. `None` if git has to look.
     fn raw_here(
         &self,
         look: &FastCaptureInput<'_>,
-        (within, unsure): (impl IntoIterator<Item = usize>, &[usize]),
+        (within, unsure): (impl IntoIterator<Item = usize>, &[UnsureEntry]),
         (edits, attributes): (&[PathEdit], &BTreeSet<RepoPath>),
         coverage: &mut CaptureCoverage,
     ) -> Result<Option<Vec<RawFile>>> {
@@ -140,8 +152,10 @@ impl QuickCaptures<'_> {
             if edits.binary_search_by(|edit| edit.path.cmp(&path)).is_ok() {
                 return None;
             }
-            let was_read = unsure.binary_search(&entry).is_ok();
-            let stat = if was_read { stat_of(worktree, &path)? } else { index.stat(entry) };
+            let stat = match unsure.binary_search_by_key(&entry, |one| one.entry) {
+                Ok(at) => unsure[at].seen?.stat,
+                Err(_) => index.stat(entry),
+            };
             Some(UnchangedFile { path, oid: index.id(entry).to_owned(), stat })
         });
         let mut raw = self.repo.kept_bytes().raw_unchanged(&at, known, tracked, coverage)?;
@@ -150,12 +164,12 @@ impl QuickCaptures<'_> {
     }
 
     /// Reads the files that were seen; `None` if git has to do it.
-    fn differences(
-        &self,
-        look: &FastCaptureInput<'_>,
+    fn differences<'a>(
+        &'a self,
+        look: &FastCaptureInput<'a>,
         seen: WalkFindings,
         unknown: SortedUntracked,
-    ) -> Result<Option<FastCaptureFindings>> {
+    ) -> Result<Option<FastCaptureFindings<'a>>> {
         let FastCaptureInput { worktree, index, options, scope } = *look;
         let (mut coverage, mut gaps) = (CaptureCoverage::default(), CaptureGaps::default());
         unknown.unread.into_iter().for_each(|path| gaps.add(path));
@@ -165,7 +179,7 @@ impl QuickCaptures<'_> {
         let (limit, until) = (options.max_file_size, options.until);
         let named = options.named.within(worktree.path());
         let reading = WorktreeReader { repository: self.repo, worktree, index, limit, until, named, scope };
-        let Some(edits) = reading.read(sorted, &attributes, (&mut coverage, &mut gaps))? else { return Ok(None) };
+        let Some((edits, memory)) = reading.read(sorted, &attributes, (&mut coverage, &mut gaps))? else { return Ok(None) };
         unknown.ignored.into_iter().for_each(|path| coverage.ignored.add(path));
         unknown.excluded.into_iter().for_each(|path| coverage.excluded.add(path));
         unknown.over_include_limit.into_iter().for_each(|path| coverage.over_include_limit.add(path));
@@ -176,7 +190,7 @@ impl QuickCaptures<'_> {
         special.extend(unknown.special);
         special.sort();
         special.into_iter().for_each(|path| coverage.special.add(path));
-        Ok(Some(FastCaptureFindings { edits, coverage, included, gaps }))
+        Ok(Some(FastCaptureFindings { edits, coverage, included, gaps, memory }))
     }
 }
 

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use crate::base::tree_change::TreeChange;
 use crate::capture::extras::CaptureExtras;
+use crate::capture::file_stat::SeenFile;
 use crate::capture::permissions::{RecordedPermissions, UsualPermissions};
 use crate::capture::round_trip::CaptureScope;
 use crate::capture::worktree::{CaptureOptions, WorktreeCapture, is_below};
@@ -32,7 +33,7 @@ use axiom_model::queries::known_paths::{held_else, together};
 use super::live_index::LiveIndex;
 use super::sort_untracked::{NamedUntracked, NamedUntrackedKind};
 use super::tree_edit::PathEdit;
-use super::walk::{WalkFindings, WorktreeWalk};
+use super::walk::{UnsureEntry, WalkFindings, WorktreeWalk};
 use super::{FastCaptureFindings, FastCaptureInput};
 
 /// With more paths than this, looking at everything is not slower.
@@ -121,6 +122,7 @@ impl QuickCaptures<'_> {
         let is_tracked = |folder: &RepoPath| !index.below(folder.as_bytes()).is_empty();
         let unknown = std::mem::take(&mut places.seen.unknown);
         let named = std::mem::take(&mut places.named);
+        let unknown = (unknown, places.seen.ignores.as_slice());
         let sorted = self.sort_named(worktree, unknown, named, is_tracked, options)?;
         let Some(unknown) = sorted else { return Ok(None) };
         // If ignored files are included, more of them may be held than those that were named.
@@ -129,9 +131,10 @@ impl QuickCaptures<'_> {
         }
         let look = FastCaptureInput { worktree, index: &index, options, scope: CaptureScope::Part };
         let attributes = places.seen.attributes.iter().chain(&unknown.attributes).cloned().collect();
+        places.seen.unsure.sort_unstable();
         let unsure = places.seen.unsure.clone();
         let looked = self.differences(&look, places.seen, unknown)?;
-        let Some(FastCaptureFindings { edits, mut coverage, included: _, gaps }) = looked else { return Ok(None) };
+        let Some(FastCaptureFindings { edits, mut coverage, included: _, gaps, memory: _ }) = looked else { return Ok(None) };
         let looked_at = places.paths;
         let within =
             looked_at.iter().flat_map(|path| index.find(path.as_bytes()).into_iter().chain(index.below(path.as_bytes())));
@@ -302,7 +305,7 @@ impl NamedPathFindings {
                             self.seen.narrow.push(path.clone());
                         }
                         if !index.is_unchanged(entry, &stat) {
-                            self.seen.unsure.push(entry);
+                            self.seen.unsure.push(UnsureEntry { entry, seen: SeenFile::of_stat(&stat) });
                         }
                     }
                     None => name(NamedUntrackedKind::File),
@@ -336,9 +339,11 @@ fn surroundings(worktree: &Worktree, index: &LiveIndex, folder: &RepoPath, seen:
     if is_nested || folder.to_path().file_name().is_some_and(|name| name.as_bytes().eq_ignore_ascii_case(b".git")) {
         return false;
     }
-    // If it is a link, git does not follow it.
-    if meta(b".gitignore").is_ok_and(|meta| meta.is_symlink()) {
-        return false;
+    match meta(b".gitignore") {
+        // git does not follow it.
+        Ok(meta) if meta.is_symlink() => return false,
+        Ok(_) => seen.ignores.push(inside(b".gitignore")),
+        Err(_) => {}
     }
     match meta(b".gitattributes") {
         Ok(meta) if meta.is_file() => {
@@ -360,7 +365,7 @@ fn as_edits(changes: Vec<TreeChange>) -> Result<Option<Vec<PathEdit>>> {
             Some(file) => Some((file.mode, gix_id(&file.oid)?)),
             None => None,
         };
-        edits.push(PathEdit { path, new });
+        edits.push(PathEdit { path, new, permissions: None });
     }
     Ok(Some(edits))
 }

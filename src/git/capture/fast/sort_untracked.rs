@@ -1,5 +1,6 @@
 //! Sorts untracked paths into ignored ones and content. git itself decides which are ignored, in one call for most
-//! worktrees. The configuration then includes some ignored files, and excludes some of the others.
+//! worktrees, and in none where no pattern can match (`ignore_hints`). The configuration then includes some ignored files, and
+//! excludes some of the others.
 
 use std::collections::HashMap;
 use std::fs::FileType;
@@ -14,6 +15,7 @@ use crate::repo::worktrees::Worktree;
 use axiom_base::error::Result;
 use axiom_model::base::names::RepoPath;
 
+use super::ignore_hints::IgnoreHints;
 use super::walk::UntrackedPath;
 
 /// How many paths below folders are listed before git has said whether the folders are ignored: asking once about more paths
@@ -92,14 +94,14 @@ impl From<UntrackedPath> for UntrackedNode {
 
 impl QuickCaptures<'_> {
     /// Sorts the untracked paths; `None` if git has to look at the worktree itself. Folders that the options exclude are not
-    /// looked at.
+    /// looked at. `ignores` are the `.gitignore` files in the folders above them.
     pub(super) fn sort_unknown(
         &self,
         worktree: &Worktree,
-        unknown: Vec<UntrackedPath>,
+        (unknown, ignores): (Vec<UntrackedPath>, &[RepoPath]),
         options: &CaptureOptions,
     ) -> Result<Option<SortedUntracked>> {
-        self.sort_nodes(worktree, unknown.into_iter().map(UntrackedNode::from).collect(), options)
+        self.sort_nodes(worktree, (unknown.into_iter().map(UntrackedNode::from).collect(), ignores), options)
     }
 
     /// As [`QuickCaptures::sort_unknown`], with named paths. The folders above them may be untracked too: `is_tracked` returns
@@ -107,7 +109,7 @@ impl QuickCaptures<'_> {
     pub(super) fn sort_named(
         &self,
         worktree: &Worktree,
-        unknown: Vec<UntrackedPath>,
+        (unknown, ignores): (Vec<UntrackedPath>, &[RepoPath]),
         named: Vec<NamedUntracked>,
         is_tracked: impl Fn(&RepoPath) -> bool,
         options: &CaptureOptions,
@@ -130,20 +132,25 @@ impl QuickCaptures<'_> {
             };
             nodes.push(UntrackedNode { path, kind, above });
         }
-        self.sort_nodes(worktree, nodes, options)
+        self.sort_nodes(worktree, (nodes, ignores), options)
     }
 
     fn sort_nodes(
         &self,
         worktree: &Worktree,
-        mut nodes: Vec<UntrackedNode>,
+        (mut nodes, ignores): (Vec<UntrackedNode>, &[RepoPath]),
         options: &CaptureOptions,
     ) -> Result<Option<SortedUntracked>> {
         let root = worktree.path();
         let mut sorted = SortedUntracked::default();
+        let mut hints = if nodes.is_empty() { IgnoreHints::default() } else { IgnoreHints::of(self.repo, worktree) };
+        ignores.iter().for_each(|path| hints.add_file(&root.join(path.to_path())));
         while !nodes.is_empty() {
             list_ahead(root, options, &mut nodes);
-            let Some(ignored) = self.are_ignored(worktree, &nodes)? else { return Ok(None) };
+            let found = nodes.iter().filter(|node| node.path.file_name() == b".gitignore");
+            found.for_each(|node| hints.add_file(&root.join(node.path.to_path())));
+            let asked = may_be_ignored(&nodes, &hints);
+            let Some(ignored) = self.are_ignored(worktree, &nodes, &asked)? else { return Ok(None) };
             let covers = |path: &RepoPath, is_folder| options.exclude.covers(path, is_folder);
             let Some(folders) = settle(nodes, &ignored, covers, &mut sorted) else { return Ok(None) };
             nodes = Vec::new();
@@ -160,13 +167,14 @@ impl QuickCaptures<'_> {
         Ok(Some(sorted))
     }
 
-    /// Which of the nodes git ignores, directly or by a folder above them; `None` if git gives no clear answer.
-    fn are_ignored(&self, worktree: &Worktree, nodes: &[UntrackedNode]) -> Result<Option<Vec<bool>>> {
-        let asked = |node: &&UntrackedNode| {
-            matches!(node.kind, UntrackedNodeKind::File | UntrackedNodeKind::Folder | UntrackedNodeKind::Listed)
-        };
+    /// Which of the nodes git ignores, directly or by a folder above them, where it is to be `asked`; `None` if git gives no clear answer.
+    fn are_ignored(&self, worktree: &Worktree, nodes: &[UntrackedNode], asked: &[bool]) -> Result<Option<Vec<bool>>> {
+        let mut ignored = vec![false; nodes.len()];
+        if !asked.contains(&true) {
+            return Ok(Some(ignored));
+        }
         let mut input = Vec::new();
-        for node in nodes.iter().filter(asked) {
+        for (node, _) in nodes.iter().zip(asked).filter(|(_, asked)| **asked) {
             // The dot prevents that a colon at the beginning is taken for pathspec magic.
             input.extend_from_slice(b"./");
             input.extend_from_slice(node.path.as_bytes());
@@ -178,12 +186,7 @@ impl QuickCaptures<'_> {
             return Ok(None);
         }
         let mut fields = output.stdout.split(|byte| *byte == 0);
-        let mut ignored = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            if !asked(&node) {
-                ignored.push(false);
-                continue;
-            }
+        for (number, node) in nodes.iter().enumerate().filter(|(number, _)| asked[*number]) {
             let mut next = || fields.next();
             let (Some(_source), Some(_line), Some(pattern), Some(path)) = (next(), next(), next(), next()) else {
                 return Ok(None);
@@ -192,10 +195,28 @@ impl QuickCaptures<'_> {
                 return Ok(None);
             }
             // The pattern that decides may be a negation.
-            ignored.push(!pattern.is_empty() && !pattern.starts_with(b"!"));
+            ignored[number] = !pattern.is_empty() && !pattern.starts_with(b"!");
         }
         Ok(Some(ignored))
     }
+}
+
+/// Of which nodes git has to be asked whether it ignores them. Each node comes after the folder above it.
+fn may_be_ignored(nodes: &[UntrackedNode], hints: &IgnoreHints) -> Vec<bool> {
+    // Many nodes in a row are in one folder.
+    let (mut folder, mut of_folder): (&[u8], bool) = (b"", false);
+    let mut below = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let (above, name) = node.path.split();
+        if above != folder {
+            (folder, of_folder) = (above, above.split(|byte| *byte == b'/').any(|name| hints.may_match(name)));
+        }
+        below.push(of_folder || hints.may_match(name));
+    }
+    let is_asked = |node: &UntrackedNode| {
+        matches!(node.kind, UntrackedNodeKind::File | UntrackedNodeKind::Folder | UntrackedNodeKind::Listed)
+    };
+    nodes.iter().zip(below).map(|(node, may)| may && is_asked(node)).collect()
 }
 
 impl SortedUntracked {

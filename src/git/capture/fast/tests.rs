@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod left_to_git;
+mod remembered;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -168,6 +169,13 @@ fn random_worktrees_are_captured_as_git_captures_them() {
             }
             states += 1;
             quick += u32::from(same(&scratch, &options, &format!("seed {seed}, step {step}")));
+            if dice.roll(4) == 0 {
+                // Old enough to be remembered by the next look, and recalled by the one after.
+                std::thread::sleep(std::time::Duration::from_millis(150));
+                for _ in 0..2 {
+                    same(&scratch, &options, &format!("seed {seed}, after step {step}"));
+                }
+            }
         }
     }
     println!("{quick} of {states} the quick way");

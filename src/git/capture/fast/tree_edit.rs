@@ -22,6 +22,15 @@ pub(super) struct PathEdit {
     pub path: RepoPath,
     /// Mode and blob; `None` if there is no file.
     pub new: Option<(u32, gix::ObjectId)>,
+    /// Its permissions, where they are known, and that it has no attributes beside them.
+    pub permissions: Option<u32>,
+}
+
+impl PathEdit {
+    /// There is no file.
+    pub fn gone(path: RepoPath) -> Self {
+        Self { path, new: None, permissions: None }
+    }
 }
 
 /// What trees are built from.

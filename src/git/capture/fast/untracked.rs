@@ -1,64 +1,56 @@
-//! The blobs of untracked files. Where there are many, those that are as they were at the last capture are not read again
-//! (`file_blob_cache`).
+//! The blobs of untracked files.
 
-use std::collections::HashSet;
-
-use crate::base::path_inspection::{PathOccupant, WorktreeInspector};
+use crate::base::path_inspection::WorktreeInspector;
 use crate::capture::as_time_allows::as_time_allows;
 use crate::capture::coverage::CaptureCoverage;
-use crate::capture::file_stat::FileStat;
+use crate::capture::file_blob_cache::KnownContent;
+use crate::capture::file_stat::SeenFile;
 use crate::capture::gaps::CaptureGaps;
-use crate::capture::round_trip::CaptureScope;
-use crate::capture::file_blob_cache::FileBlobCache;
-use crate::index::odd_names::is_odd;
 use crate::objects::new_blobs::NewBlobs;
 use axiom_base::error::Result;
 use axiom_base::own_process::threads;
 use axiom_model::base::names::RepoPath;
 use axiom_model::checkpoint::reading_budget::ReadingPriority;
 
-use super::content::FEW;
-use super::content::{ContentDifferences, LineEndConversion, PathContent, WorktreeReader, mode_of};
+use super::content::{ContentDifferences, LineEndConversion, PathContent, WorktreeReader};
+use super::memory::{FEW, FileMemory};
 use super::tree_edit::PathEdit;
 
 /// A file and its size in bytes.
 type PathAndSize = (RepoPath, u64);
 
-/// So are few with fewer bytes than this.
-const LIGHT: u64 = 8 * 1024 * 1024;
-
 /// A file or link that is held.
-struct UntrackedBlob {
+pub(super) struct UntrackedBlob {
     path: RepoPath,
     mode: u32,
-    blob: gix::ObjectId,
-    /// Of a regular file.
-    stat: Option<FileStat>,
+    content: KnownContent,
+    /// As in [`PathEdit`].
+    permissions: Option<u32>,
+}
+
+impl ContentDifferences {
+    /// Untracked files that are held.
+    pub fn of_untracked(held: Vec<UntrackedBlob>, conversion: LineEndConversion) -> Self {
+        let doubtful = held.iter().filter(|held| conversion.doubts(held.mode, held.content)).map(|held| held.path.clone());
+        let doubtful = doubtful.collect();
+        let edits = held.into_iter().map(|UntrackedBlob { path, mode, content, permissions }| {
+            let new = Some((mode, content.blob));
+            PathEdit { path, new, permissions }
+        });
+        Self { edits: edits.collect(), doubtful }
+    }
 }
 
 impl WorktreeReader<'_> {
-    /// Reads untracked files, if they are not remembered; `None` if git has to do it.
+    /// Reads untracked files; `None` if git has to do it.
     pub(super) fn untracked(
         &self,
         files: Vec<PathAndSize>,
         conversion: LineEndConversion,
-        blobs: &mut NewBlobs<'_>,
-        (coverage, gaps): (&mut CaptureCoverage, &mut CaptureGaps),
-    ) -> Result<Option<ContentDifferences>> {
-        if files.iter().any(|(path, _)| is_odd(path)) {
-            return Ok(None);
-        }
-        // What is remembered are the files' own bytes; a capture of some paths would forget the others.
-        let many = files.len() >= FEW || files.iter().map(|(_, size)| size).sum::<u64>() >= LIGHT;
-        let remembers = many && conversion == LineEndConversion::None && self.scope == CaptureScope::Whole;
-        let was = remembers.then(|| FileBlobCache::read(self.repository, self.worktree));
-        let begun = remembers.then(|| self.repository.kept_bytes().now_on_disk()).transpose()?;
-        let (mut held, files) = match &was {
-            Some(was) => self.recall(was, files)?,
-            None => (Vec::new(), files),
-        };
+        (blobs, memory): (&mut NewBlobs<'_>, &mut Option<FileMemory<'_>>),
+        (held, coverage, gaps): (&mut Vec<UntrackedBlob>, &mut CaptureCoverage, &mut CaptureGaps),
+    ) -> Result<Option<()>> {
         let mut looks = WorktreeInspector::below(self.worktree.path());
-        let mut doubtful = Vec::new();
         let rank =
             |path: &RepoPath| if self.named.covers(path, false) { ReadingPriority::Named } else { ReadingPriority::Untracked };
         let place = |(path, size): &PathAndSize| (rank(path), *size);
@@ -68,9 +60,12 @@ impl WorktreeReader<'_> {
                     PathContent::Gone => {}
                     PathContent::TooLarge => coverage.too_large.add(path),
                     PathContent::Unread => gaps.add(path),
-                    PathContent::Present { mode, bytes, stat } => {
-                        doubtful.extend(conversion.doubts(mode, &bytes).then(|| path.clone()));
-                        held.push(UntrackedBlob { path, mode, blob: blobs.add(bytes)?, stat });
+                    PathContent::Present { mode, bytes, seen } => {
+                        let content = KnownContent::add(bytes, blobs)?;
+                        if let (Some(memory), Some(seen)) = (memory.as_mut(), seen) {
+                            memory.learn(&path, &seen, content);
+                        }
+                        held.push(UntrackedBlob { path, mode, content, permissions: None });
                     }
                     PathContent::Odd => return Ok(None),
                 }
@@ -79,49 +74,48 @@ impl WorktreeReader<'_> {
         })?;
         let Some(late) = late else { return Ok(None) };
         gaps.add_late(late.into_iter().map(|(path, _)| path));
-        if let (Some(was), Some(begun)) = (was, begun) {
-            let old = |held: &&UntrackedBlob| held.stat.filter(|stat| stat.is_older_than(begun));
-            let files = held.iter().filter_map(|held| Some((&held.path, old(&held)?, held.blob)));
-            FileBlobCache::of(files).write_unless(&was, self.repository, self.worktree);
-        }
-        let edits = held.into_iter().map(|held| PathEdit { path: held.path, new: Some((held.mode, held.blob)) });
-        Ok(Some(ContentDifferences { edits: edits.collect(), doubtful }))
+        Ok(Some(()))
     }
 
-    /// The files that are as they were and whose blobs exist; and the paths that have to be read.
-    fn recall(&self, was: &FileBlobCache, files: Vec<PathAndSize>) -> Result<(Vec<UntrackedBlob>, Vec<PathAndSize>)> {
+    /// The files that are as they were and whose blobs exist; and those that have to be read. `None` if git has to read them.
+    pub(super) fn recall_untracked(
+        &self,
+        files: Vec<PathAndSize>,
+        conversion: LineEndConversion,
+        memory: &mut Option<FileMemory<'_>>,
+    ) -> Option<(Vec<UntrackedBlob>, Vec<PathAndSize>)> {
+        let Some(memory) = memory else { return Some((Vec::new(), files)) };
         let (root, limit) = (self.worktree.path(), self.limit);
-        // What cannot be looked at is found out when it is read.
-        let known = |looks: &mut WorktreeInspector<'_>, path: &RepoPath| match looks.look(path).unwrap_or(PathOccupant::Missing) {
-            PathOccupant::File(meta) if meta.len() <= limit => {
-                let stat = FileStat::of(&meta);
-                Ok(was.recall(path, &stat).map(|blob| (mode_of(&meta), blob, stat)))
-            }
-            PathOccupant::File(_)
-            | PathOccupant::Link(..)
-            | PathOccupant::Missing
-            | PathOccupant::Below(_)
-            | PathOccupant::Folder
-            | PathOccupant::Special => Ok(None),
+        let was = memory.was();
+        let known = |looks: &mut WorktreeInspector<'_>, path: &RepoPath| {
+            // What cannot be looked at is found out when it is read.
+            let seen = looks.file(path).as_ref().and_then(SeenFile::of_stat).filter(|seen| seen.size <= limit)?;
+            Some((seen, was.recall(path, &seen)?))
         };
         let look = |part: &[PathAndSize]| {
             let mut looks = WorktreeInspector::below(root);
             part.iter().map(|(path, _)| known(&mut looks, path)).collect()
         };
-        let found: Vec<Result<_>> = threads::in_parts(&files, FEW, look);
-        let (mut held, mut others) = (Vec::with_capacity(files.len()), Vec::new());
+        let found: Vec<Option<_>> = threads::in_parts(&files, FEW, look);
+        let (mut recalled, mut others) = (Vec::with_capacity(files.len()), Vec::new());
         for ((path, size), known) in files.into_iter().zip(found) {
-            match known? {
-                Some((mode, blob, stat)) => held.push(UntrackedBlob { path, mode, blob, stat: Some(stat) }),
+            match known {
+                Some((seen, known)) => recalled.push((path, seen, known)),
                 None => others.push((path, size)),
             }
         }
-        let durability = self.repository.durability();
-        let fresh = durability.freshen_all(&held.iter().map(|held| held.blob).collect::<HashSet<_>>());
-        fresh.iter().for_each(|id| durability.note_written(*id));
-        let (held, gone): (Vec<_>, Vec<_>) = held.into_iter().partition(|held| fresh.contains(&held.blob));
-        others.extend(gone.into_iter().map(|held| (held.path, held.stat.map_or(0, |stat| stat.size.into()))));
-        Ok((held, others))
+        let fresh = memory.fresh(&recalled.iter().map(|(_, _, known)| known.content.blob).collect());
+        let mut held = Vec::with_capacity(recalled.len());
+        for (path, seen, known) in recalled {
+            if fresh.contains(&known.content.blob) {
+                memory.keep(known);
+                let permissions = known.permissions(&seen);
+                held.push(UntrackedBlob { path, mode: seen.git_mode(), content: known.content, permissions });
+            } else {
+                others.push((path, seen.size));
+            }
+        }
+        (!held.iter().any(|held| conversion.forbids(held.content))).then_some((held, others))
     }
 }
 
@@ -131,7 +125,10 @@ mod tests {
 
     use super::*;
     use crate::capture::capture_cache::CaptureCacheKind;
+    use crate::capture::file_blob_cache::{FileBlobCache, RememberedFile};
+    use crate::capture::stat_moment::StatMoment;
     use crate::capture::worktree::CaptureOptions;
+    use crate::repo::repository::Repository;
     use crate::repo::scratch::ScratchRepository;
 
     /// A repository with untracked files that are old enough to be remembered.
@@ -155,35 +152,51 @@ mod tests {
     fn remember(scratch: &ScratchRepository, blob: &str) {
         let (repo, main, blob) = (scratch.repo(), scratch.main(), gix::ObjectId::from_hex(blob.as_bytes()).unwrap());
         let paths: Vec<_> = (0..=FEW).map(|number| RepoPath::new(format!("new/{number}").as_bytes())).collect();
-        let stat = |path: &RepoPath| FileStat::of(&main.path().join(path.to_path()).symlink_metadata().unwrap());
-        let files = paths.iter().map(|path| (path, stat(path), blob));
-        FileBlobCache::of(files).write_unless(&FileBlobCache::of(std::iter::empty()), &repo, &main);
+        let seen = |path: &RepoPath| SeenFile::of(&main.path().join(path.to_path()).symlink_metadata().unwrap());
+        let (content, since) = (KnownContent { blob, has_returns: false, has_feeds: true }, StatMoment::begin(&repo).unwrap());
+        let files = paths.iter().map(|path| RememberedFile::of(path, &seen(path), content, &since).unwrap());
+        FileBlobCache::of(files.collect()).write_unless(&FileBlobCache::default(), &repo, &main);
     }
 
     #[test]
     fn a_file_that_is_as_it_was_is_not_read_and_a_changed_one_is() {
         let scratch = many();
-        assert_eq!(captured(&scratch, "new/7"), "file 7");
+        assert_eq!(captured(&scratch, "new/2"), "file 2");
         assert!(CaptureCacheKind::FileBlobs.place(&scratch.repo(), &scratch.main()).exists());
         // What is remembered is believed: the only way to see that nothing was read.
         remember(&scratch, &scratch.git(&["rev-parse", "HEAD:a.txt"]));
-        assert_eq!(captured(&scratch, "new/7"), scratch.git(&["cat-file", "blob", "HEAD:a.txt"]));
-        scratch.write("new/7", b"FILE 7");
-        assert_eq!(captured(&scratch, "new/7"), "FILE 7");
-        assert_eq!(captured(&scratch, "new/8"), scratch.git(&["cat-file", "blob", "HEAD:a.txt"]));
-        // Now line ends may be converted: the memory says nothing about that.
+        assert_eq!(captured(&scratch, "new/2"), scratch.git(&["cat-file", "blob", "HEAD:a.txt"]));
+        scratch.write("new/2", b"FILE 2");
+        assert_eq!(captured(&scratch, "new/2"), "FILE 2");
+        assert_eq!(captured(&scratch, "new/3"), scratch.git(&["cat-file", "blob", "HEAD:a.txt"]));
+        // Where line ends may be converted, bytes without any that are converted are the blob all the same.
         scratch.git(&["config", "core.autocrlf", "input"]);
-        assert_eq!(captured(&scratch, "new/8"), "file 8");
+        assert_eq!(captured(&scratch, "new/3"), scratch.git(&["cat-file", "blob", "HEAD:a.txt"]));
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_file_with_returns_counts_only_while_git_converts_nothing() {
+        let scratch = many();
+        scratch.write("new/2", b"one\r\ntwo\r\n");
+        std::thread::sleep(Duration::from_millis(250));
+        assert_eq!(captured(&scratch, "new/2"), "one\r\ntwo");
+        let (repo, options) = (scratch.repo(), CaptureOptions { max_file_size: 1000, ..CaptureOptions::default() });
+        let by_git = |repo: &Repository| repo.quick_captures().fast_capture(&scratch.main(), &options).unwrap().is_none();
+        assert!(!by_git(&repo));
+        scratch.write(".git/info/attributes", b"* text\n");
+        assert!(by_git(&scratch.repo()), "git stores other bytes");
+        scratch.write(".git/info/attributes", b"* filter=x\n");
+        assert!(by_git(&scratch.repo()), "only the filter knows");
     }
 
     #[test]
     fn a_blob_that_is_gone_is_made_again() {
         let scratch = many();
-        assert_eq!(captured(&scratch, "new/7"), "file 7");
+        assert_eq!(captured(&scratch, "new/2"), "file 2");
         scratch.git(&["gc", "-q", "--prune=now"]);
-        assert_eq!(captured(&scratch, "new/7"), "file 7");
+        assert_eq!(captured(&scratch, "new/2"), "file 2");
         remember(&scratch, &"1".repeat(40));
-        assert_eq!(captured(&scratch, "new/7"), "file 7");
+        assert_eq!(captured(&scratch, "new/2"), "file 2");
     }
 
     #[test]
@@ -191,14 +204,14 @@ mod tests {
         let scratch = many();
         // Whatever takes how long, this one is younger.
         let soon = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(u32::MAX.into());
-        std::fs::File::open(scratch.path().join("new/7")).unwrap().set_modified(soon).unwrap();
-        assert_eq!(captured(&scratch, "new/7"), "file 7");
+        std::fs::File::open(scratch.path().join("new/2")).unwrap().set_modified(soon).unwrap();
+        assert_eq!(captured(&scratch, "new/2"), "file 2");
         let (repo, main) = (scratch.repo(), scratch.main());
         let memory = FileBlobCache::read(&repo, &main);
         let recalled = |name: &str| {
             let path = RepoPath::new(name.as_bytes());
-            memory.recall(&path, &FileStat::of(&main.path().join(path.to_path()).symlink_metadata().unwrap()))
+            memory.recall(&path, &SeenFile::of(&main.path().join(path.to_path()).symlink_metadata().unwrap()))
         };
-        assert!(recalled("new/7").is_none() && recalled("new/8").is_some());
+        assert!(recalled("new/2").is_none() && recalled("new/3").is_some());
     }
 }

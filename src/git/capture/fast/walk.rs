@@ -14,6 +14,7 @@ use axiom_model::base::names::RepoPath;
 
 use super::listing::{FolderNames, ListingBuffer};
 use super::live_index::LiveIndex;
+use crate::capture::file_stat::SeenFile;
 use crate::capture::permissions::UsualPermissions;
 use axiom_base::files::open_at;
 use axiom_base::own_process::threads;
@@ -30,11 +31,27 @@ pub(super) struct UntrackedPath {
     pub folder: bool,
 }
 
+/// A tracked file or link that the index does not prove unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct UnsureEntry {
+    /// The position of its entry.
+    pub entry: usize,
+    /// What a look at it showed; `None` if it is no file.
+    pub seen: Option<SeenFile>,
+}
+
+impl UnsureEntry {
+    /// How many bytes are to be read.
+    pub fn size(&self) -> u64 {
+        self.seen.map_or(0, |seen| seen.size)
+    }
+}
+
 /// What a walk found. Numbers are positions of index entries.
 #[derive(Debug, Default)]
 pub(super) struct WalkFindings {
-    /// Tracked files that have to be read.
-    pub unsure: Vec<usize>,
+    /// Tracked files that have to be read, unless they are remembered.
+    pub unsure: Vec<UnsureEntry>,
     /// Tracked files that fewer users may read than usual.
     pub narrow: Vec<RepoPath>,
     /// Tracked files that are missing.
@@ -45,18 +62,21 @@ pub(super) struct WalkFindings {
     pub special: Vec<RepoPath>,
     /// The `.gitattributes` files.
     pub attributes: Vec<RepoPath>,
+    /// The `.gitignore` files.
+    pub ignores: Vec<RepoPath>,
 }
 
 impl WalkFindings {
     /// Adds what another walk or thread found.
     pub fn add(&mut self, more: Self) {
-        let Self { unsure, narrow, gone, unknown, special, attributes } = more;
+        let Self { unsure, narrow, gone, unknown, special, attributes, ignores } = more;
         self.unsure.extend(unsure);
         self.narrow.extend(narrow);
         self.gone.extend(gone);
         self.unknown.extend(unknown);
         self.special.extend(special);
         self.attributes.extend(attributes);
+        self.ignores.extend(ignores);
     }
 }
 
@@ -230,6 +250,7 @@ impl<'a> WorktreeWalk<'a> {
                     match bytes {
                         b".gitignore" | b".gitattributes" if kind == FileType::Symlink => return None,
                         b".gitattributes" => seen.attributes.push(child(task, bytes)),
+                        b".gitignore" => seen.ignores.push(child(task, bytes)),
                         _ => {}
                     }
                     match children.files.binary_search_by(|(file, _)| (*file).cmp(bytes)) {
@@ -283,7 +304,7 @@ impl<'a> WorktreeWalk<'a> {
         }
         match stat {
             Ok(stat) if self.index.is_unchanged(entry, &stat) => {}
-            Ok(_) => seen.unsure.push(entry),
+            Ok(stat) => seen.unsure.push(UnsureEntry { entry, seen: SeenFile::of_stat(&stat) }),
             Err(rustix::io::Errno::NOENT) => seen.gone.push(entry),
             Err(_) => return None,
         }
