@@ -51,6 +51,45 @@ pub fn rows(bench: &mut Bench) {
         bench.alone(what, Unit::Seconds, Goal::AtMost(0.010), samples);
     }
     worktrees(bench);
+    stale(bench);
+    large(bench);
+}
+
+/// A prompt in `ours` beside one in `theirs`.
+fn prompts(ours: &Scratch, theirs: &Scratch) -> (Samples, Samples) {
+    let prompt = |scratch: &Scratch| hook(scratch, "UserPromptSubmit", r#""prompt":"x""#);
+    let mut settle = || [ours, theirs].into_iter().for_each(idle);
+    for _ in 0..2 {
+        [ours, theirs].into_iter().for_each(prompt);
+        settle();
+    }
+    in_turns_after(ROUNDS, &mut settle, &mut || prompt(ours), &mut || prompt(theirs))
+}
+
+/// The index has the stat data of no file, as after a restored backup.
+fn stale(bench: &mut Bench) {
+    let (stale, fresh) = (repositories::files(FILES), repositories::files(FILES));
+    stale.sh("git ls-files -z | xargs -0 touch");
+    for scratch in [&stale, &fresh] {
+        scratch.axiom(&["init"]);
+        scratch.settle();
+    }
+    std::thread::sleep(Duration::from_millis(1100));
+    let what = "a prompt, all files touched since git looked at them";
+    bench.beside(what, "the same in a fresh repository", Goal::AtMost(1.1), prompts(&stale, &fresh));
+}
+
+/// A few large files that git does not track, unchanged.
+fn large(bench: &mut Bench) {
+    let (large, without) = (repositories::files(1000), repositories::files(1000));
+    large.sh("for i in 1 2 3 4 5 6; do head -c 45M /dev/urandom > data$i; done");
+    for scratch in [&large, &without] {
+        scratch.axiom(&["init"]);
+        scratch.settle();
+    }
+    std::thread::sleep(Duration::from_millis(1100));
+    let what = "a prompt beside 6 untracked files of 45 MB, unchanged";
+    bench.beside(what, "the same without them", Goal::AtMost(1.1), prompts(&large, &without));
 }
 
 /// A prompt looks at all worktrees: beside what `git status` in each of them takes.
