@@ -86,9 +86,10 @@ impl IgnoreHints {
 
     fn add_pattern(&mut self, pattern: &[u8]) {
         let bracket = memchr::memchr(b'[', pattern).unwrap_or(pattern.len());
-        // What a backslash or a bracket means goes beyond one part.
+        // What a backslash or a bracket means goes beyond one part; a pattern with a NUL ends there.
         let trimmed = pattern.strip_suffix(b"/").unwrap_or(pattern);
-        if pattern.contains(&b'\\') || trimmed.get(bracket..).is_some_and(|rest| rest.contains(&b'/')) {
+        if pattern.iter().any(|byte| matches!(byte, b'\\' | 0)) || trimmed.get(bracket..).is_some_and(|rest| rest.contains(&b'/'))
+        {
             self.anything = true;
             return;
         }
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_may_match_everything() {
-        for text in ["*", "**", "/*", "\\#a", "a/[x/y]b", "?", "[ab]", "a\\ "] {
+        for text in ["*", "**", "/*", "\\#a", "a/[x/y]b", "?", "[ab]", "a\\ ", "a\0b"] {
             assert!(hints(text.as_bytes()).may_match(b"whatever"), "{text}");
         }
         for text in ["", "# a", "!whatever", "/", "a\nb/\n*.o\nw*c\n", "\r\n", "a b"] {
