@@ -14,7 +14,8 @@
 //! | `named` | captures of known paths, with the rest from an earlier capture |
 //! | `content` | files read into blobs |
 //! | `memory` | which files need not be read, since they are as they were at the last capture |
-//! | `untracked` | untracked files |
+//! | `recall_tracked` | what differs of the tracked files that are remembered |
+//! | `untracked` | untracked files, remembered ones and others |
 //! | `clean` | whether all is as the checked-out commit has it |
 //! | `untouched` | whether some paths are as a commit has them |
 //! | `tree_edit` | the trees of the index and of the files; only trees that change are written |
@@ -26,6 +27,7 @@ mod listing;
 mod live_index;
 mod memory;
 mod named;
+mod recall_tracked;
 mod sort_untracked;
 mod tree_edit;
 mod untouched;
