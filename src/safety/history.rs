@@ -7,6 +7,7 @@ use axiom_base::error::Result;
 use axiom_model::base::ids::{OperationId, TaskId};
 use axiom_model::operation::operation_record::{OperationFold, OperationRecord};
 use axiom_model::state::audit::{AuditEntry, AuditTrail};
+use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
 use axiom_model::state::event_envelope::EventEnvelope;
 use axiom_store::layout::StoreLayout;
@@ -59,8 +60,13 @@ pub fn transactions_since(
 }
 
 fn newest_after(ctx: &Context, anchors: Vec<u64>, enough: impl Fn(&[OperationRecord]) -> bool) -> Result<Vec<OperationRecord>> {
+    let read = ctx.store.anchor();
     for seq in anchors {
-        if let Some(known) = known_after(ctx.layout(), seq)?
+        let anchor = match read.filter(|(state, _)| state.seq == seq) {
+            Some((state, position)) => Some((state.clone(), *position)),
+            None => anchor_at(ctx.layout(), seq)?,
+        };
+        if let Some(known) = anchor.map(|anchor| known_from(ctx.layout(), anchor)).transpose()?.flatten()
             && !known.is_empty()
             && enough(&known)
         {
@@ -75,7 +81,16 @@ fn newest_after(ctx: &Context, anchors: Vec<u64>, enough: impl Fn(&[OperationRec
 /// # Errors
 /// `IO_FAILED`; `EVENT_LOG_TOO_NEW` where a newer version wrote the anchor.
 pub fn known_after(layout: &StoreLayout, seq: u64) -> Result<Option<Vec<OperationRecord>>> {
-    let Some(LoadedSnapshot { state, position, .. }) = snapshot::load_anchor(layout, seq)? else { return Ok(None) };
+    anchor_at(layout, seq)?.map(|anchor| known_from(layout, anchor)).transpose().map(Option::flatten)
+}
+
+/// The state after event `seq`, and the position in the log there; `None` where no anchor has it.
+fn anchor_at(layout: &StoreLayout, seq: u64) -> Result<Option<(State, LogPosition)>> {
+    Ok(snapshot::load_anchor(layout, seq)?.map(|LoadedSnapshot { state, position, .. }| (state, position)))
+}
+
+fn known_from(layout: &StoreLayout, (state, position): (State, LogPosition)) -> Result<Option<Vec<OperationRecord>>> {
+    let seq = state.seq;
     let (mut fold, mut began_anew) = (OperationFold::of_events_after(state), false);
     let read = log::read_after(layout, seq, Some(position), |envelope| {
         began_anew |= matches!(envelope.event, Event::StateAdopted { .. });

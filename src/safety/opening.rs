@@ -12,6 +12,8 @@ use crate::upkeep::log_recovery;
 use crate::upkeep::mend::worktrees;
 use axiom_base::error::Result;
 use axiom_git::Repository;
+use axiom_store::layout::StoreLayout;
+use axiom_store::states::handle::Store;
 
 /// Finds the repository around `cwd` and loads its state. Takes no lock and writes nothing, unless the repository was moved,
 /// restored or copied since: see [`placement::settle`].
@@ -36,10 +38,14 @@ pub fn open_to_purge(cwd: &Path) -> Result<Context> {
 
 fn of(repo: Repository, purpose: VerbPurpose) -> Result<Context> {
     repo.worktrees().require_plain_place()?;
-    let store = log_recovery::load(&repo)?;
+    let newest = match purpose {
+        VerbPurpose::LookBack => Store::load_with_newest_events(StoreLayout::new(repo.common_dir()))?,
+        VerbPurpose::Look | VerbPurpose::Write => None,
+    };
+    let store = newest.map_or_else(|| log_recovery::load(&repo), Ok)?;
     let mut ctx = Context::of(repo, store, after_start)?;
     ctx.found.said = placement::settle(&mut ctx, purpose)?;
-    ctx.found.unsettled = purpose == VerbPurpose::Look && !ctx.found.said.is_empty();
+    ctx.found.unsettled = purpose != VerbPurpose::Write && !ctx.found.said.is_empty();
     Ok(ctx)
 }
 

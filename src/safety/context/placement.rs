@@ -40,6 +40,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub enum VerbPurpose {
     /// It only reads: nothing is written, and the state is shown as it will be once the change is settled.
     Look,
+    /// As `Look`, and it needs the newest part of the log: the state is read together with that.
+    LookBack,
     /// It may write.
     Write,
 }
@@ -64,9 +66,9 @@ pub fn settle(ctx: &mut Context, purpose: VerbPurpose) -> Result<Vec<String>> {
         ctx.repo.worktree_owners().not_in_a_copied_worktree()?;
     }
     match (purpose, found) {
-        (_, PlacementFinding::Settled) | (VerbPurpose::Look, PlacementFinding::Unknown) => Ok(Vec::new()),
-        (VerbPurpose::Look, PlacementFinding::SamePlace(_)) => Ok(Vec::new()),
-        (VerbPurpose::Look, PlacementFinding::Placed(placing, _)) => {
+        (_, PlacementFinding::Settled) | (VerbPurpose::Look | VerbPurpose::LookBack, PlacementFinding::Unknown) => Ok(Vec::new()),
+        (VerbPurpose::Look | VerbPurpose::LookBack, PlacementFinding::SamePlace(_)) => Ok(Vec::new()),
+        (VerbPurpose::Look | VerbPurpose::LookBack, PlacementFinding::Placed(placing, _)) => {
             let said = format!("{}; the next command that changes something will record this", placing.words());
             ctx.store.look_as(&placing);
             Ok(vec![said])

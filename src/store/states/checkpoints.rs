@@ -45,6 +45,12 @@ impl OlderCheckpointsInUse {
     pub fn part(&self) -> &OlderCheckpointsFile {
         &self.part
     }
+
+    /// Whether the file seems to be whole, without reading it.
+    pub fn is_there(&self, layout: &StoreLayout) -> bool {
+        let part = &self.part;
+        path(layout, part.seq).metadata().is_ok_and(|meta| meta.is_file() && meta.len() == part.length)
+    }
 }
 
 /// The older checkpoints of the snapshot of event `seq`, to be read when somebody asks for them.
@@ -79,7 +85,7 @@ pub fn put_away(
     in_use: Option<&OlderCheckpointsInUse>,
 ) -> Result<Option<OlderCheckpointsInUse>> {
     let checkpoints = &state.record.checkpoints;
-    let is_whole = |in_use: &OlderCheckpointsInUse| !in_use.is_damaged.load(Ordering::Relaxed) && is_there(layout, &in_use.part);
+    let is_whole = |in_use: &OlderCheckpointsInUse| !in_use.is_damaged.load(Ordering::Relaxed) && in_use.is_there(layout);
     let recent: Vec<&CheckpointRecord> = checkpoints.recent().collect();
     // Without older ones no file is needed; with some, the file that has them.
     let in_use = in_use.filter(|in_use| checkpoints.older().is_some() && is_whole(in_use));
@@ -122,11 +128,6 @@ pub fn all(layout: &StoreLayout) -> Result<Vec<PathBuf>> {
 /// The number in the name of such a file.
 pub fn number(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix("checkpoints-")?.strip_suffix(".jsonl")?.parse().ok()
-}
-
-/// Whether the file seems to be whole, without reading it.
-fn is_there(layout: &StoreLayout, part: &OlderCheckpointsFile) -> bool {
-    path(layout, part.seq).metadata().is_ok_and(|meta| meta.is_file() && meta.len() == part.length)
 }
 
 fn path(layout: &StoreLayout, seq: u64) -> PathBuf {

@@ -7,6 +7,7 @@ mod appending;
 mod copies;
 
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use appending::{is_not_about_the_event, trace_of_events};
@@ -15,6 +16,7 @@ use crate::beside::tasks;
 use crate::layout::StoreLayout;
 use crate::log_files::log::LogPosition;
 use crate::log_files::{log, reserve};
+use crate::states::anchors;
 use crate::states::checkpoints::OlderCheckpointsInUse;
 use crate::states::snapshot;
 use crate::states::snapshot::{LoadedSnapshot, SnapshotFile};
@@ -57,11 +59,19 @@ pub struct Store {
     only_shown: bool,
     /// The log when it was last read to its end.
     seen: Option<LogFingerprint>,
-    /// How many bytes the incomplete last line had when the log was read last.
-    torn: u64,
-    /// How many bytes this process cut off the end of the log.
-    cut: u64,
+    torn: TornEnd,
     warnings: Vec<Error>,
+    /// See [`Store::load_with_newest_events`].
+    anchor: Option<Box<(State, LogPosition)>>,
+}
+
+/// An incomplete last line of the log, in bytes.
+#[derive(Debug, Default)]
+struct TornEnd {
+    /// When the log was read last.
+    left: u64,
+    /// What this process cut off.
+    cut: u64,
 }
 
 /// A log that was read to its end. While it is the same file, of the same length, it holds nothing new: an append makes it
@@ -94,9 +104,15 @@ pub struct AppendAuthor {
 impl Store {
     /// Loads the state without a lock: the snapshot and the events after it, or all events.
     pub fn load(layout: StoreLayout) -> Result<Self> {
+        let once = || {
+            let store = Self::read_from(layout.clone(), snapshot::load(&layout)?)?;
+            let trace = if store.state.seq == 0 { trace_of_events(&layout)? } else { None };
+            let emptied = |trace: PathBuf| log::emptied(&layout, &format!("'{}' tells of some", trace.display()));
+            trace.map(emptied).map_or(Ok(store), Err)
+        };
         let mut attempts = 0;
         loop {
-            match Self::load_once(layout.clone()) {
+            match once() {
                 // A log that is sealed or replaced while it is read may look as if events were missing.
                 Err(error) if error.code() == Code::EventLogTruncated && attempts < READ_AGAIN => {
                     attempts += 1;
@@ -107,9 +123,35 @@ impl Store {
         }
     }
 
-    fn load_once(layout: StoreLayout) -> Result<Self> {
+    /// As [`Store::load`], from the newest anchor in place of the snapshot: what was read of it is in [`Store::anchor`]. `None` where
+    /// there is none that can be used, or where more would have to be read from there.
+    pub fn load_with_newest_events(layout: StoreLayout) -> Result<Option<Self>> {
+        let Some(seq) = anchors::all(&layout)?.first().copied() else { return Ok(None) };
+        let Some(loaded) = snapshot::load_anchor(&layout, seq)? else { return Ok(None) };
+        // The older checkpoints of that time may have been put into another file since.
+        if loaded.older.as_ref().is_some_and(|older| !older.is_there(&layout)) {
+            return Ok(None);
+        }
+        let anchor = (loaded.state.clone(), loaded.position);
+        match Self::read_from(layout, SnapshotFile::Good(Box::new(loaded))) {
+            Ok(store) => Ok(Some(Self { anchor: Some(Box::new(anchor)), ..store })),
+            // Whatever is wrong, the snapshot and the log decide.
+            Err(error) => {
+                tracing::debug!(%error, seq, "the anchor is not used");
+                Ok(None)
+            }
+        }
+    }
+
+    /// The state at the newest anchor and its position in the log, where that was read already.
+    pub fn anchor(&self) -> Option<&(State, LogPosition)> {
+        self.anchor.as_deref()
+    }
+
+    /// The state of the snapshot, and of the events after it: of all events where it is missing.
+    fn read_from(layout: StoreLayout, snapshot: SnapshotFile) -> Result<Self> {
         let mut warnings = Vec::new();
-        let (state, hint, changed, older) = match snapshot::load(&layout)? {
+        let (state, hint, changed, older) = match snapshot {
             SnapshotFile::Good(loaded) => {
                 let LoadedSnapshot { state, position, tasks, older } = *loaded;
                 (state, Some(position), tasks, older)
@@ -120,52 +162,33 @@ impl Store {
                 (State::default(), None, 0, None)
             }
         };
-        let snapshot_seq = state.seq;
-        let tasks = tasks::TasksFileProgress::loaded(changed);
-        let position = LogPosition::default();
-        let (poisoned, only_shown) = (false, false);
-        let (seen, torn, cut) = (None, 0, 0);
-        let mut store =
-            Self { layout, state, position, snapshot_seq, tasks, older, poisoned, only_shown, seen, torn, cut, warnings };
+        let mut store = Self {
+            layout,
+            snapshot_seq: state.seq,
+            state,
+            position: LogPosition::default(),
+            tasks: tasks::TasksFileProgress::loaded(changed),
+            older,
+            poisoned: false,
+            only_shown: false,
+            seen: None,
+            torn: TornEnd::default(),
+            warnings,
+            anchor: None,
+        };
         store.read_on(hint)?;
-        if store.state.seq == 0
-            && let Some(trace) = trace_of_events(&store.layout)?
-        {
-            return Err(log::emptied(&store.layout, &format!("'{}' tells of some", trace.display())));
-        }
         Ok(store)
     }
 
     /// Whether the log by itself gives the state, without the snapshot.
     pub fn log_is_whole(&self) -> Result<()> {
-        Self::from_log(self.layout.clone()).map(drop)
+        Self::read_from(self.layout.clone(), SnapshotFile::Missing).map(drop)
     }
 
     /// Reads the log anew, from its beginning: its files were replaced.
     pub fn read_anew(&mut self) -> Result<()> {
-        *self = Self::from_log(self.layout.clone())?;
+        *self = Self::read_from(self.layout.clone(), SnapshotFile::Missing)?;
         Ok(())
-    }
-
-    /// The state by all events, without the snapshot.
-    fn from_log(layout: StoreLayout) -> Result<Self> {
-        let tasks = tasks::TasksFileProgress::loaded(0);
-        let mut store = Self {
-            layout,
-            state: State::default(),
-            position: LogPosition::default(),
-            snapshot_seq: 0,
-            tasks,
-            older: None,
-            poisoned: false,
-            only_shown: false,
-            seen: None,
-            torn: 0,
-            cut: 0,
-            warnings: Vec::new(),
-        };
-        store.read_on(None)?;
-        Ok(store)
     }
 
     fn read_on(&mut self, hint: Option<LogPosition>) -> Result<u64> {
@@ -178,7 +201,7 @@ impl Store {
             Ok(())
         })?;
         self.position = tail.position;
-        self.torn = tail.torn;
+        self.torn.left = tail.torn;
         Ok(tail.torn)
     }
 
@@ -228,13 +251,13 @@ impl Store {
 
     /// How many bytes an incomplete last line has, which a crash left, or had until this process cut it off.
     pub fn torn(&mut self) -> Result<u64> {
-        Ok(self.catch_up()?.max(self.cut))
+        Ok(self.catch_up()?.max(self.torn.cut))
     }
 
     /// Cuts off an incomplete last line, where there was one when the log was read last: else the next append does. One that another
     /// process is just writing is left alone.
     pub fn mend_end(&mut self, author: &AppendAuthor) -> Result<()> {
-        if self.torn == 0 || self.only_shown {
+        if self.torn.left == 0 || self.only_shown {
             return Ok(());
         }
         self.append(author, Vec::new()).map(drop)
@@ -266,7 +289,7 @@ impl Store {
         env::fault_point("store.before-cut");
         file.truncate(self.position.offset)?;
         let (bytes, kept) = (torn.len() as u64, kept.display().to_string());
-        (self.torn, self.cut) = (0, bytes);
+        self.torn = TornEnd { left: 0, cut: bytes };
         let what = format!("an incomplete end of {bytes} bytes was cut off the event log; it was never acknowledged");
         self.warnings.push(Error::new(Code::EventLogTruncated, what).why(format!("it is kept in '{kept}'")));
         Ok(Event::LogRepaired { bytes, kept })

@@ -4,7 +4,7 @@ use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::look;
+use super::open_for;
 use crate::cli::grid::{StyledCell, StyledGrid};
 use crate::cli::screen::Screen;
 use crate::cli::styled::StyledText;
@@ -20,6 +20,7 @@ use axiom_model::operation::change_json;
 use axiom_model::operation::change_json::CheckpointNameJson;
 use axiom_model::operation::operation_record::{OperationRecord, OperationRecordState};
 use axiom_model::work::tasks::task::TaskChangeSet;
+use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::history;
 use axiom_safety::undo::UndoabilityCheck;
 
@@ -126,7 +127,8 @@ fn worktrees(transaction: &OperationRecord) -> Vec<&str> {
 
 /// Lists operations, newest first.
 pub fn run(args: &LogArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = look(global, screen)?;
+    let purpose = if args.count.is_some() && !args.undoable { VerbPurpose::LookBack } else { VerbPurpose::Look };
+    let mut ctx = open_for(purpose, global, screen)?;
     // The log is shown even with a configuration that cannot be read: it only provides how long things are kept.
     if let Err(error) = ctx.load_config(Vec::new()) {
         tracing::debug!(%error, "the configuration was not read");

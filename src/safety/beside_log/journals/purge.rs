@@ -142,7 +142,7 @@ impl JournalFile for PurgeJournal {
 /// Refuses to write while a purge is half done.
 pub fn not_purging(common_dir: &Path, purpose: VerbPurpose) -> Result<()> {
     match purpose {
-        VerbPurpose::Look => Ok(()),
+        VerbPurpose::Look | VerbPurpose::LookBack => Ok(()),
         VerbPurpose::Write if files::metadata(&PurgeJournal::place(common_dir))?.is_none() => Ok(()),
         VerbPurpose::Write => {
             Err(Error::new(Code::OperationOpen, "a purge was interrupted").hint("git axiom purge --continue    completes it"))
