@@ -11,6 +11,7 @@ use axiom_git::PathSample;
 pub use axiom_git::{FileDiffStat, LoggedCommit, PatchColor};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::work::tasks::task::Task;
 use axiom_safety::checkpoint::{capture_options, target_branch};
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspaces;
@@ -74,6 +75,15 @@ pub fn of(ctx: &Context, task: &TaskId) -> Result<TaskDiff> {
     let base = branched(ctx, &tip)?
         .ok_or_else(|| Error::new(Code::GitFailed, format!("the branch of '{task}' is of no history of the target")))?;
     between(ctx, &base, &tip, tip.clone())
+}
+
+/// Whether something is there of the work on a task: else [`of`] has nothing to tell.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub fn has_work(ctx: &Context, task: &Task) -> Result<bool> {
+    let is_held = task.merged.is_some() || ctx.state().restorable.workspaces.contains_key(&task.id);
+    Ok(is_held || ctx.repo.refs().read_ref(&workspaces::branch_of(ctx, &task.id))?.is_some())
 }
 
 /// The commit at which the history of `tip` left the target.

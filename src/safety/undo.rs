@@ -98,11 +98,12 @@ pub fn later_changes_of_the_same(ctx: &Context, id: &OperationId) -> Result<Vec<
     Ok(undo::later_changes_of_the_same(&all, id).into_iter().cloned().collect())
 }
 
-/// The newest transactions that can be undone now, at most `most` of them.
+/// The newest transactions that can be undone now, at most `most` of them: of those that `log` lists.
 pub fn possible(ctx: &Context, most: usize) -> Result<Vec<OperationRecord>> {
     let all = history::transactions(ctx)?;
     let standing = UndoabilityCheck::new(ctx, &all)?;
-    let found = all.iter().rev().filter(|one| one.undo_of.is_none() && standing.obstacle(one).is_none());
+    let listed = all.iter().rev().filter(|one| one.matters());
+    let found = listed.filter(|one| one.undo_of.is_none() && standing.obstacle(one).is_none());
     Ok(found.take(most).cloned().collect())
 }
 

@@ -88,6 +88,7 @@ mod leaving;
 mod lfs;
 mod line_ends;
 mod lock;
+mod log_newest;
 mod long_paths;
 mod many_files;
 mod merge_random;

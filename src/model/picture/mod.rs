@@ -124,13 +124,17 @@ impl Picture {
         }
     }
 
-    /// Takes away what is refused: an undo that cannot be made any more. A merge can be taken back in another way: by this command.
+    /// Takes away what is refused: an undo that cannot be made any more. The last merge of a task can be taken back in another way: by
+    /// this command.
     pub fn offer_only(
         &mut self,
         now: impl Fn(&OperationId) -> MomentStanding,
         takes_merge_back: impl Fn(&TaskId) -> Option<String>,
     ) {
-        for moment in &mut self.moments {
+        let mut merged_later = BTreeSet::new();
+        for moment in self.moments.iter_mut().rev() {
+            let merged = moment.lanes.first().filter(|_| moment.kind == PictureMomentKind::Merged);
+            let merged = merged.map(|lane| self.lanes[*lane].task_id.clone()).filter(|task| merged_later.insert(task.clone()));
             let undo = moment.command.as_ref().is_some_and(|command| *command == undo(&moment.operation));
             let standing = if undo { now(&moment.operation) } else { MomentStanding::CanBeUndone };
             match standing {
@@ -139,10 +143,7 @@ impl Picture {
                     moment.what.push_str(&format!(" (undone by {by})"));
                     moment.command = None;
                 }
-                MomentStanding::Refused => {
-                    let lane = moment.lanes.first().filter(|_| moment.kind == PictureMomentKind::Merged);
-                    moment.command = lane.and_then(|lane| takes_merge_back(&self.lanes[*lane].task_id));
-                }
+                MomentStanding::Refused => moment.command = merged.as_ref().and_then(&takes_merge_back),
             }
         }
     }
@@ -303,7 +304,12 @@ impl PictureFold {
 
     fn checkpoint(&mut self, when: (Timestamp, &OperationId), record: &CheckpointRecord) {
         let lanes = if record.only.is_some() { Vec::new() } else { self.open.values().copied().collect() };
-        self.add(when, PictureMomentKind::Checkpoint, lanes, format!("{} ({})", record.name, record.trigger.as_str()));
+        self.add(
+            (record.created_at, when.1),
+            PictureMomentKind::Checkpoint,
+            lanes,
+            format!("{} ({})", record.name, record.trigger.as_str()),
+        );
         let name = record.name.to_string();
         self.last(|moment| {
             // A name that is a verb below it needs the long way.

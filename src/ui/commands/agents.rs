@@ -16,6 +16,7 @@ use axiom_agents::agent_list::{AgentProgramListing, AgentProgramOrigin};
 use axiom_agents::supervise::last_options::ChosenProgram;
 use axiom_agents::supervise::status;
 use axiom_agents::supervise::status::AgentStatusJson;
+use axiom_agents::task_diff;
 use axiom_base::env;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::forms::natural;
@@ -68,6 +69,9 @@ struct AgentsJson<'a> {
 #[serde(rename_all = "camelCase")]
 struct IdleAgentJson {
     id: String,
+    /// Whether something is there of that work: what `diff` shows.
+    #[serde(skip)]
+    has_work: bool,
     /// The task on which it worked last.
     task_id: String,
 }
@@ -114,8 +118,9 @@ fn idle(ctx: &Context) -> Vec<IdleAgentJson> {
     let agents = ctx.state().restorable.agents.values().filter(|agent| agent.work.is_none());
     let all = natural::sorted(agents, |agent| agent.id.as_str()).into_iter();
     all.filter_map(|agent| {
-        let task_id = logs::newest_task_of(ctx, agent.id.as_str())?.to_string();
-        Some(IdleAgentJson { id: agent.id.to_string(), task_id })
+        let task_id = logs::newest_task_of(ctx, agent.id.as_str())?;
+        let has_work = ctx.state().task(&task_id).is_ok_and(|task| task_diff::has_work(ctx, task).unwrap_or(true));
+        Some(IdleAgentJson { id: agent.id.to_string(), has_work, task_id: task_id.to_string() })
     })
     .collect()
 }
@@ -144,7 +149,8 @@ fn idle_in_words(idle: &[IdleAgentJson]) -> StyledText {
         return StyledText::new();
     }
     let row = |one: &IdleAgentJson| {
-        vec![one.id.clone(), one.task_id.clone(), format!("git axiom diff {}", one.id), format!("git axiom output {}", one.id)]
+        let diff = if one.has_work { format!("git axiom diff {}", one.id) } else { "nothing is there now".to_owned() };
+        vec![one.id.clone(), one.task_id.clone(), diff, format!("git axiom output {}", one.id)]
     };
     let heading = vec![["WORKED HERE", "ON LAST", "WHAT IT CHANGED", "WHAT IT PRINTED"].map(String::from).to_vec()];
     StyledText::from("\n") + StyledGrid::of(heading.into_iter().chain(idle.iter().map(row))).headed()

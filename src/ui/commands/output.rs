@@ -10,6 +10,7 @@ use super::look;
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_agents::plan;
+use axiom_agents::task_diff;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::TaskId;
 use axiom_safety::context::event_waiter::LogEventWaiter;
@@ -101,15 +102,17 @@ pub fn run(args: &OutputArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
 fn say_that_nothing_was_printed(ctx: &Context, task: &TaskId, screen: &mut Screen) {
     let so_far = if ctx.state().agent_on(task).is_some() { " so far" } else { "" };
     screen.note(&format!("note: nothing was printed for '{task}'{so_far}; what was done:"));
-    next_looks(task).iter().for_each(|look| screen.note(&format!("hint: {look}")));
+    next_looks(ctx, task).iter().for_each(|look| screen.note(&format!("hint: {look}")));
 }
 
 /// What shows the work on a task, beside the output.
-fn next_looks(task: &TaskId) -> [String; 2] {
-    [
+fn next_looks(ctx: &Context, task: &TaskId) -> Vec<String> {
+    let has_work = ctx.state().task(task).is_ok_and(|task| task_diff::has_work(ctx, task).unwrap_or(true));
+    let looks = [
         format!("git axiom diff {task}    shows what it changed"),
         format!("git axiom task show {task}    shows what it was told, and how it ended"),
-    ]
+    ];
+    looks.into_iter().skip(usize::from(!has_work)).collect()
 }
 
 /// Prints the log of a verify step.

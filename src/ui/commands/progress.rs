@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use jiff::Timestamp;
 
 use crate::cli::{visible, words};
 use axiom_agents::supervise::notice::{SessionNotice, SessionWatcher};
@@ -50,7 +51,12 @@ impl ProgressPrinter {
     }
 
     fn line(&self, text: &str) {
-        let line = format!("{} {}", words::clock(env::now()), visible::line(text));
+        self.line_at(env::now(), text);
+    }
+
+    /// Of what was so before it is told.
+    fn line_at(&self, at: Timestamp, text: &str) {
+        let line = format!("{} {}", words::clock(at), visible::line(text));
         match &self.live {
             Some(live) => drop(live.println(line)),
             None => crate::cli::screen::Screen::for_people().complain(&line),
@@ -104,9 +110,9 @@ impl SessionWatcher for ProgressPrinter {
                     self.line(&format!("{agent} begins iteration {iteration} of {task}"));
                 }
             }
-            SessionNotice::Progress { agent, task, percent } => match self.bars.get(&agent) {
+            SessionNotice::Progress { agent, task, percent, said_at } => match self.bars.get(&agent) {
                 Some(bar) => bar.set_message(format!("{agent} {task} {percent}%")),
-                None => self.line(&format!("{agent} {task} {percent}%")),
+                None => self.line_at(said_at, &format!("{agent} {task} {percent}%")),
             },
             SessionNotice::IterationEnded { agent, task, how, left_out } => {
                 self.end(&agent);

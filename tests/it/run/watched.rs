@@ -225,3 +225,45 @@ fn a_verb_after_a_crash_says_of_others_that_recovery_ended_them() {
     assert!(!of_block["tasks"].to_string().contains("\"y\""), "{of_block}");
     assert_eq!((world.status_of("x").as_str(), world.status_of("y").as_str()), ("blocked", "pending"));
 }
+
+/// What is counted of merges and of completed tasks is what is so, whatever was taken back and done again.
+#[test]
+fn what_is_taken_back_and_done_again_is_counted_once() {
+    let world = World::new();
+    ["a", "b"].iter().for_each(|id| world.task(id, &format!("echo {id} > {id}.txt"), &[]));
+    world.autopilot(&[]).code(0);
+    let since = |task_count: u64| {
+        let all = world.env.json(&["checkpoint", "list"])["checkpoints"].as_array().unwrap().clone();
+        let first = all.iter().find(|one| one["trigger"] == "session-start").unwrap().clone();
+        assert_eq!(first["tasksSince"], task_count, "{first}");
+    };
+    let merged = |times: u64, back: u64| {
+        let sums = world.env.json(&["stats"])["sums"].as_array().unwrap().clone();
+        let of_a = sums.iter().find(|one| one["name"] == "a").unwrap().clone();
+        assert_eq!((of_a["merged"].as_u64(), of_a["takenBack"].as_u64()), (Some(times), Some(back)), "{of_a}");
+    };
+    let offered = || world.env.ok(&["graph"]).lines().filter(|line| line.contains("git axiom rollback task a")).count();
+    since(2);
+    merged(1, 0);
+    world.env.ok(&["rollback", "task", "a", "--yes"]);
+    since(1);
+    merged(1, 1);
+    assert_eq!(offered(), 0);
+    let shown = world.env.ok(&["task", "show", "a"]);
+    assert!(!shown.contains("git axiom diff a") && shown.contains("git axiom output a"), "nothing is there of it\n{shown}");
+    world.env.ok(&["undo", "--yes"]);
+    since(2);
+    merged(1, 1);
+    world.env.ok(&["redo", "--yes"]);
+    since(1);
+    merged(1, 2);
+    world.env.ok(&["gate", "approve", "claim-a"]);
+    world.autopilot(&[]).code(0);
+    since(2);
+    merged(2, 2);
+    assert_eq!(offered(), usize::from(world.env.ok(&["log", "--undoable"]).lines().all(|line| !line.contains("merge a"))));
+    assert!(world.env.ok(&["task", "show", "a"]).contains("git axiom diff a"));
+    world.env.ok(&["rollback", "session", "--yes"]);
+    // Of the first session's, b is left.
+    since(1);
+}

@@ -77,7 +77,8 @@ impl AgentRuns {
                 continue;
             }
             if let (AgentSignal::Progress { percent }, Some(task)) = (&signal, task_of(desk, agent)) {
-                desk.tell(SessionNotice::Progress { agent: agent.clone(), task, percent: *percent });
+                let said_at = received.at;
+                desk.tell(SessionNotice::Progress { agent: agent.clone(), task, percent: *percent, said_at });
             }
             events.push(Event::Signalled { agent: agent.clone(), token: token.clone(), signal, said_at: Some(received.at) });
         }

@@ -1,5 +1,7 @@
 //! Notices of the supervisor to its watcher, as data. Not here: how they are shown.
 
+use jiff::Timestamp;
+
 use axiom_model::base::ids::{AgentId, CheckpointName, SessionId, TaskId};
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::work::sessions::session::SessionMode;
@@ -34,6 +36,7 @@ pub enum SessionNotice {
         agent: AgentId,
         task: TaskId,
         percent: u8,
+        said_at: Timestamp,
     },
     IterationEnded {
         agent: AgentId,

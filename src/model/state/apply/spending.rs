@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::base::ids::{AgentId, TaskId};
+use crate::journal::journaled::OperationKind;
 use crate::planning::plan::{PLANNER, PLANNER_AGENT};
 use crate::planning::step::PlannerRun;
 use crate::state::current_state::State;
@@ -70,10 +71,25 @@ pub(super) fn became(state: &mut State, task: &TaskId, what: TaskResult, at: Tim
     state.record.ledger.became(UsageOwner { agent, persona, program: &record.last_program, at }, what);
 }
 
-/// Counts what follows from a change of a task, as it was before.
+/// Counts what follows from a change of a task, as it was before. What is brought back was counted when it was merged.
 pub(super) fn changed(state: &mut State, old: &Task, at: Timestamp) {
     let Some(new) = state.restorable.tasks.get(&old.id) else { return };
+    let completed = &mut state.record.tasks_completed;
+    match (old.status == TaskStatus::Done, new.status == TaskStatus::Done) {
+        (true, false) => *completed = completed.saturating_sub(1),
+        (false, true) => *completed += 1,
+        (true, true) | (false, false) => {}
+    }
+    let brings_back = state.record.open.as_ref().is_some_and(|open| match open.operation.kind {
+        OperationKind::RollbackCheckpoint { .. } | OperationKind::RollbackTask { .. } | OperationKind::Undo { .. } => true,
+        OperationKind::Merge { .. }
+        | OperationKind::BeginMerge { .. }
+        | OperationKind::RecoverFiles { .. }
+        | OperationKind::StashTaken { .. }
+        | OperationKind::DeleteCheckpoints { .. } => false,
+    });
     let merged = match (&old.merged, &new.merged) {
+        (None, Some(_)) if brings_back => None,
         (None, Some(_)) => Some(TaskResult::Merged),
         (Some(_), None) => Some(TaskResult::TakenBack),
         (None, None) | (Some(_), Some(_)) => None,

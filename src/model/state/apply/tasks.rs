@@ -149,8 +149,6 @@ fn taken_up_again(state: &mut State, id: &TaskId, was: TaskStatus) {
     let Some(reports) = state.restorable.reports.get_mut(id) else { return };
     reports.iteration = 0;
     if given_back {
-        // It is counted once it is done again.
-        state.record.tasks_completed = state.record.tasks_completed.saturating_sub(1);
         reports.give_back();
         if let Some(record) = state.record.tasks.get_mut(id) {
             record.verified.clear();

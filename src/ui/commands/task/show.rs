@@ -16,6 +16,7 @@ use crate::wording::verify_steps::LoggedVerifyStep;
 use axiom_agents::crashed_tasks::earlier_attempts;
 use axiom_agents::merge::had_nothing;
 use axiom_agents::supervise::keeper_now::cut_off;
+use axiom_agents::task_diff;
 use axiom_agents::tasks::{seen_state, usage};
 use axiom_base::env;
 use axiom_base::error::{Exit, Result};
@@ -95,7 +96,8 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     };
     let has_nothing = || task.merged.as_ref().is_some_and(|merged| had_nothing(&ctx, &id, merged));
     screen.answer(&answer, || {
-        in_words(&groups, task, (has_nothing(), branch.as_ref()), (&answer.verification, &used), body.as_deref())
+        in_words(&groups, task, (has_nothing(), branch.as_ref()), (&answer.verification, &used))
+            + told_and_looks(state, task, body.as_deref(), task_diff::has_work(&ctx, task).unwrap_or(true))
     })?;
     Ok(Exit::Done)
 }
@@ -105,7 +107,6 @@ fn in_words<'a>(
     task: &'a Task,
     (has_nothing, branch): (bool, Option<&RefName>),
     (verification, used): (&[LoggedVerifyStep<'_>], &[BudgetUsage]),
-    body: Option<&str>,
 ) -> StyledText {
     let state = groups.state();
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -174,11 +175,11 @@ fn in_words<'a>(
     }
     let mut text = StyledText::from(format!("{}: {}\n", task.id, visible::line(&task.title)));
     text.push_grid(facts(rows));
-    text + told_and_looks(state, task, body)
+    text
 }
 
 /// What its agents are told, and what shows their work.
-fn told_and_looks(state: &State, task: &Task, body: Option<&str>) -> StyledText {
+fn told_and_looks(state: &State, task: &Task, body: Option<&str>, has_work: bool) -> StyledText {
     let mut text = StyledText::new();
     if let Some(body) = body {
         // Indented, so that a line of the body cannot look like one of git axiom's own.
@@ -186,7 +187,7 @@ fn told_and_looks(state: &State, task: &Task, body: Option<&str>) -> StyledText 
     }
     if state.record.tasks.get(&task.id).is_some_and(|record| record.iterations > 0) {
         text.push_str("\n");
-        text.push_grid(StyledGrid::of(looks(&task.id)));
+        text.push_grid(StyledGrid::of(looks(&task.id).into_iter().skip(usize::from(!has_work))));
     }
     text
 }

@@ -274,11 +274,11 @@ fn timeline(ctx: &Context) -> Result<Vec<TimelineRow>> {
             },
         )
     });
-    let known = history::newest_transactions(ctx, |known| known.len() >= MOST_MOMENTS)?;
+    let is_shown = |one: &&OperationRecord| one.moves() || one.obstacle().is_none();
+    let known = history::newest_transactions(ctx, |known| known.iter().filter(is_shown).count() >= MOST_MOMENTS)?;
     // As the log says it.
     let standing = undo::UndoabilityCheck::new(ctx, &known)?;
-    let is_more = |one: &&OperationRecord| one.moves() || one.obstacle().is_none();
-    let done = known.iter().rev().take(MOST_MOMENTS).filter(is_more).map(|one| {
+    let done = known.iter().rev().filter(is_shown).take(MOST_MOMENTS).map(|one| {
         let undone = one.undone_by.as_ref().map_or_else(String::new, |by| format!(" (undone by {by})"));
         let row = TimelineRow {
             at: one.at,
@@ -294,6 +294,8 @@ fn timeline(ctx: &Context) -> Result<Vec<TimelineRow>> {
     });
     let mut moments: Vec<(u64, TimelineRow)> = made.chain(done).collect();
     moments.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
+    // Of both there may be older ones: between those that are shown, none is left out.
+    moments.truncate(MOST_MOMENTS);
     Ok(moments.into_iter().map(|(_, row)| row).collect())
 }
 

@@ -237,7 +237,7 @@ fn tasks(state: &State, cut_off: HashSet<TaskId>) -> Vec<TaskRow> {
 }
 
 fn gates(state: &State) -> Vec<WaitingRow> {
-    let gates = natural::sorted(state.restorable.gates.values(), |gate| gate.id.as_str());
+    let gates = natural::sorted(state.restorable.gates.values().filter(|gate| !gate.goes_on()), |gate| gate.id.as_str());
     let row = |gate: &axiom_model::work::gates::gate::Gate| WaitingRow {
         id: gate.id.to_string(),
         what: WaitingRowKind::Gate(gate.kind),

@@ -22,7 +22,9 @@ use jiff::Timestamp;
 
 use super::keys::PanelKeyBindings;
 use super::request::{PanelAction, PanelTicket};
-use super::snapshot::{AgentRow, AgentRowRunner, CheckpointRow, OutputRow, PanelSnapshot, TimelineRow};
+use super::snapshot::{
+    AgentRow, AgentRowRunner, CheckpointRow, OutputRow, PanelSnapshot, TimelineRow, WaitingRow, WaitingRowKind,
+};
 
 pub use available_commands::{impossible, instead};
 pub use dialog::{
@@ -183,9 +185,10 @@ impl PanelModel {
         self.agents().filter(|row| row.works).count()
     }
 
-    /// How much waits for a human: what is decided already does not.
+    /// How much waits for a human: what is decided already does not. What a crash left is said by itself, here as elsewhere.
     pub fn for_you(&self) -> usize {
-        self.seen.waiting.iter().filter(|row| row.decided.is_none()).count()
+        let waits = |row: &&WaitingRow| row.decided.is_none() && row.what != WaitingRowKind::Recovery;
+        self.seen.waiting.iter().filter(waits).count()
     }
 
     /// Whether an agent of the session has a task, also where it waits.
