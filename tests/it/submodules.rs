@@ -159,6 +159,36 @@ fn captures_in_submodules_live_as_long_as_their_checkpoint() {
     assert!(now.contains("_superproject/later") && !now.contains("_superproject/safe"), "{now}");
 }
 
+/// Another checkpoint gets the name of a deleted one that can still be brought back: each has what it has of the submodule.
+#[test]
+fn a_deleted_checkpoint_whose_name_was_given_again_keeps_what_it_has_of_submodules() {
+    let all = WithSubmodules::saved();
+    let scratch = &all.scratch;
+    let before = all.view();
+    let delete = || {
+        scratch.axiom(&["checkpoint", "delete", "safe", "--protected", "--yes"]);
+        scratch.json(&["log", "-n", "1"])["operations"][0]["id"].as_str().unwrap().to_owned()
+    };
+    let first = delete();
+    scratch.write("sm/a.txt", "something else\n");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    delete();
+    scratch.git(&["-C", "sm", "reflog", "expire", "--expire=now", "--all"]);
+    scratch.git(&["-C", "sm", "gc", "-q", "--prune=now"]);
+    scratch.axiom(&["undo", &first, "--yes"]);
+    scratch.axiom(&["checkpoint", "verify", "safe"]);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(all.view(), before);
+    // Kept only as long as it can be brought back.
+    let refs = || scratch.git(&["-C", "sm", "for-each-ref", "--format=%(refname)", "refs/axiom/captures"]);
+    let capture = scratch.git(&["rev-parse", "refs/axiom/captures/safe"]);
+    assert!(refs().contains(&format!("_superproject/safe.{capture}")), "{}", refs());
+    scratch.git(&["config", "axiom.checkpoints.keepDeletedDays", "0"]);
+    delete();
+    scratch.axiom(&["checkpoint", "create", "later"]);
+    assert!(!refs().contains(&format!("_superproject/safe.{capture}")), "{}", refs());
+}
+
 #[test]
 fn a_removed_submodule_is_not_held_any_more_and_the_rest_is() {
     let all = WithSubmodules::saved();

@@ -2,7 +2,7 @@
 //! of the store are named in `store::layout`.
 
 use super::ids::CheckpointName;
-use super::names::RefName;
+use super::names::{Oid, RefName};
 
 /// All of git axiom's refs except tags, notes and the branches of tasks.
 pub const REFS: &str = "refs/axiom/";
@@ -61,6 +61,11 @@ pub fn capture_ref(name: &CheckpointName) -> RefName {
 /// The ref that keeps a submodule's capture in the submodule's repository.
 pub fn submodule_capture_ref(name: &CheckpointName) -> RefName {
     RefName::new(format!("{SUPERPROJECT_CAPTURES}{name}"))
+}
+
+/// The ref that keeps it there for a deleted checkpoint, of which `capture` is the repository's own, once another one has its name.
+pub fn submodule_capture_ref_of_deleted(name: &CheckpointName, capture: &Oid) -> RefName {
+    RefName::new(format!("{SUPERPROJECT_CAPTURES}{name}.{capture}"))
 }
 
 /// The tag of a checkpoint.

@@ -18,8 +18,10 @@ use crate::operation::step_parts::submodule_folders::has_files;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::{CaptureOptions, ExpectedRefValue, RefEdit, Repository, SubmoduleFolder, Worktree, WorktreeCapture};
 use axiom_model::base::ids::CheckpointName;
-use axiom_model::base::names::{Oid, RepoPath};
-use axiom_model::base::own_names::{BROUGHT_CAPTURES, KEPT, SUPERPROJECT_CAPTURES, SUPERPROJECT_KEPT, submodule_capture_ref};
+use axiom_model::base::names::{Oid, RefName, RepoPath};
+use axiom_model::base::own_names::{
+    BROUGHT_CAPTURES, KEPT, SUPERPROJECT_CAPTURES, SUPERPROJECT_KEPT, submodule_capture_ref, submodule_capture_ref_of_deleted,
+};
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::submodules::SubmoduleState;
 
@@ -209,8 +211,9 @@ pub(super) fn still_held(ctx: &Context, document: &CheckpointDocument) -> Vec<Su
 pub(super) fn publish(ctx: &Context, name: &CheckpointName, submodules: &[SubmoduleState]) -> Result<()> {
     for state in submodules {
         let repo = ctx.repo.submodule(&state.folder(), Path::new(&state.git_dir))?;
-        let edit = ref_edit(&repo, name, Some(state.capture.clone()))?;
-        repo.refs().update_refs(&edit, &format!("git axiom: checkpoint {name} of the superproject"))?;
+        let mut edits = ref_edit(&repo, name, Some(state.capture.clone()))?;
+        edits.extend(kept_for_deleted(ctx, name, &edits));
+        repo.refs().update_refs(&edits, &format!("git axiom: checkpoint {name} of the superproject"))?;
         axiom_base::env::fault_point("checkpoint.submodule-published");
     }
     Ok(())
@@ -227,6 +230,26 @@ pub(super) fn unpublish(ctx: &Context, name: &CheckpointName, submodules: &[Subm
             tracing::warn!(%error, submodule = %state.path, "a ref is left to be collected");
         }
     }
+}
+
+/// Whether a ref of a checkpoint of this name keeps a capture alive.
+fn is_kept(repo: &Repository, name: &CheckpointName, capture: &Oid) -> Result<bool> {
+    let own = submodule_capture_ref(name);
+    let is_of_it =
+        |one: &RefName| one.as_str().strip_prefix(own.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    Ok(repo.refs().refs_below(SUPERPROJECT_CAPTURES)?.iter().any(|value| value.oid == *capture && is_of_it(&value.name)))
+}
+
+/// A deleted checkpoint can be brought back: what it has of a submodule stays when another one gets its name.
+fn kept_for_deleted(ctx: &Context, name: &CheckpointName, edits: &[RefEdit]) -> Option<RefEdit> {
+    let deleted = ctx.state().record.deleted_checkpoints.values().filter(|gone| gone.record.name == *name);
+    let newest = deleted.max_by_key(|gone| gone.record.seq)?;
+    let replaced = edits.iter().find_map(|edit| match &edit.expected {
+        ExpectedRefValue::Value(oid) => Some(oid.clone()),
+        ExpectedRefValue::Absent | ExpectedRefValue::Any => None,
+    });
+    let name = submodule_capture_ref_of_deleted(name, &newest.record.capture);
+    Some(RefEdit { name, expected: ExpectedRefValue::Any, new: Some(replaced?) })
 }
 
 fn ref_edit(repo: &Repository, name: &CheckpointName, new: Option<Oid>) -> Result<Vec<RefEdit>> {
@@ -267,13 +290,16 @@ pub(crate) fn collect(ctx: &Context, lfs_age: Duration) -> Result<()> {
     let mut names: BTreeSet<CheckpointName> = record.checkpoints.all()?.into_iter().map(|one| one.name.clone()).collect();
     names.extend(record.deleted_checkpoints.values().map(|gone| gone.record.name.clone()));
     names.extend(record.checkpoint_intent.clone());
+    let mut captures_here: BTreeSet<&str> = record.deleted_checkpoints.keys().map(Oid::as_str).collect();
+    captures_here.extend(record.checkpoints.all()?.into_iter().map(|one| one.capture.as_str()));
     let kept: BTreeSet<String> = ctx.repo.ref_lists().ref_names(KEPT)?.into_iter().collect();
     for repo in repositories {
         let mut edits = Vec::new();
         let captures = [SUPERPROJECT_CAPTURES, BROUGHT_CAPTURES].map(|below| repo.refs().refs_below(below));
         for value in captures.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten() {
-            let name = value.name.as_str().rsplit('/').next().and_then(|name| CheckpointName::new(name).ok());
-            if name.is_none_or(|name| !names.contains(&name)) {
+            let name = value.name.as_str().rsplit('/').next().unwrap_or_default();
+            let is_of_deleted = name.rsplit_once('.').is_some_and(|(_, capture)| captures_here.contains(capture));
+            if !is_of_deleted && CheckpointName::new(name).ok().is_none_or(|name| !names.contains(&name)) {
                 edits.push(RefEdit { name: value.name, expected: ExpectedRefValue::Value(value.oid), new: None });
             }
         }
@@ -331,7 +357,7 @@ pub(super) fn problems(
         {
             add(format!("objects of the submodule '{}' are corrupt", folder.display()), false);
         }
-        if repo.refs().read_ref(&submodule_capture_ref(&document.name))?.as_ref() != Some(&state.capture) {
+        if !is_kept(&repo, &document.name, &state.capture)? {
             add(format!("the ref that keeps its capture of the submodule '{}' is gone", folder.display()), true);
         }
     }
