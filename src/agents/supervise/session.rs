@@ -159,7 +159,7 @@ impl SessionCopies {
     pub(crate) fn keep(&mut self, desk: &mut SessionDesk<'_>, failures: &mut StepFailures) -> Result<()> {
         if self.snapshot_at.elapsed() >= SNAPSHOT_EVERY {
             self.snapshot_at = Instant::now();
-            failures.save_snapshot(desk)?;
+            failures.save_snapshot_in_time(desk)?;
         }
         let every = Duration::from_secs(desk.ctx.config.state.event_log_backup_interval.max(1));
         if self.backup_at.elapsed() >= every {

@@ -19,7 +19,7 @@ use crate::log_files::{log, reserve};
 use crate::states::anchors;
 use crate::states::checkpoints::OlderCheckpointsInUse;
 use crate::states::snapshot;
-use crate::states::snapshot::{LoadedSnapshot, SnapshotFile};
+use crate::states::snapshot::{LoadedSnapshot, SnapshotFile, WrittenSnapshot};
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files::AppendFile;
 use axiom_base::{env, files};
@@ -40,8 +40,12 @@ const MOMENT: Duration = Duration::from_millis(200);
 /// How often a log in which events seem to be missing is read again.
 const READ_AGAIN: u32 = 3;
 
-/// After how many events the command that appends writes a new snapshot. Few in debug builds, so that tests have snapshots.
+/// After how many events at least the command that appends writes a new snapshot. Few in debug builds, so that tests have snapshots.
 const SNAPSHOT_AFTER: u64 = if cfg!(debug_assertions) { 12 } else { 500 };
+
+/// As many bytes of a snapshot take as long to read as an event takes to be applied: so a large one is written more rarely, and what is
+/// written for an event does not grow with what the state holds.
+const BYTES_FOR_EVENT: u64 = 1024;
 
 /// The state, and the position in the log up to which it was read.
 #[derive(Debug)]
@@ -49,7 +53,7 @@ pub struct Store {
     layout: StoreLayout,
     state: State,
     position: LogPosition,
-    snapshot_seq: u64,
+    snapshot: WrittenSnapshot,
     tasks: tasks::TasksFileProgress,
     /// The file with the older checkpoints that the state lacks.
     older: Option<OlderCheckpointsInUse>,
@@ -151,20 +155,20 @@ impl Store {
     /// The state of the snapshot, and of the events after it: of all events where it is missing.
     fn read_from(layout: StoreLayout, snapshot: SnapshotFile) -> Result<Self> {
         let mut warnings = Vec::new();
-        let (state, hint, changed, older) = match snapshot {
+        let (state, hint, changed, older, size) = match snapshot {
             SnapshotFile::Good(loaded) => {
-                let LoadedSnapshot { state, position, tasks, older } = *loaded;
-                (state, Some(position), tasks, older)
+                let LoadedSnapshot { state, position, tasks, older, size } = *loaded;
+                (state, Some(position), tasks, older, size)
             }
-            SnapshotFile::Missing => (State::default(), None, 0, None),
+            SnapshotFile::Missing => (State::default(), None, 0, None, 0),
             SnapshotFile::Damaged(why) => {
                 warnings.push(Error::new(Code::EventLogCorrupted, "the snapshot is damaged and was ignored").why(why));
-                (State::default(), None, 0, None)
+                (State::default(), None, 0, None, 0)
             }
         };
         let mut store = Self {
             layout,
-            snapshot_seq: state.seq,
+            snapshot: WrittenSnapshot { seq: state.seq, size },
             state,
             position: LogPosition::default(),
             tasks: tasks::TasksFileProgress::loaded(changed),

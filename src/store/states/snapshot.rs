@@ -57,6 +57,17 @@ pub struct LoadedSnapshot {
     pub tasks: u64,
     /// The file with the older checkpoints.
     pub older: Option<OlderCheckpointsInUse>,
+    /// How large it is, in bytes.
+    pub size: u64,
+}
+
+/// The snapshot on disk, as far as it says when another one is due.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WrittenSnapshot {
+    /// The number of its last event; 0 where that is not known.
+    pub seq: u64,
+    /// In bytes; 0 where that is not known.
+    pub size: u64,
 }
 
 /// The contents of the snapshot file.
@@ -106,7 +117,13 @@ pub(crate) fn load_from(layout: &StoreLayout, path: &Path) -> Result<SnapshotFil
         state.record.checkpoints.followed_by(older);
         in_use
     });
-    Ok(SnapshotFile::Good(Box::new(LoadedSnapshot { state, position: header.position, tasks: header.tasks, older })))
+    Ok(SnapshotFile::Good(Box::new(LoadedSnapshot {
+        state,
+        position: header.position,
+        tasks: header.tasks,
+        older,
+        size: bytes.len() as u64,
+    })))
 }
 
 /// The state after event `seq`, from the anchor there; `None` where the file is gone or damaged.
@@ -159,8 +176,7 @@ fn written(layout: &StoreLayout) -> Result<Option<SnapshotHeader>> {
     Ok(split(&bytes)?.ok().map(|(header, _)| header))
 }
 
-/// Writes the snapshot, unless another process is writing one or has written a newer one. Returns the event number of the
-/// snapshot on disk, or 0 where it is unknown. `cases` is the last event that changed a task, `older` the file with the older
+/// Writes the snapshot, unless another process is writing one or has written a newer one. Returns what is on disk. `cases` is the last event that changed a task, `older` the file with the older
 /// checkpoints; it may change. A crash leaves the old or the new one.
 pub fn save(
     layout: &StoreLayout,
@@ -168,12 +184,14 @@ pub fn save(
     position: LogPosition,
     tasks: u64,
     older: &mut Option<OlderCheckpointsInUse>,
-) -> Result<u64> {
+) -> Result<WrittenSnapshot> {
     // Without the lock, a slow process could replace a newer snapshot by an older one.
-    let LockAttempt::Taken(_lock) = FileLock::take(&layout.locks().snapshot(), MOMENT)? else { return Ok(0) };
+    let LockAttempt::Taken(_lock) = FileLock::take(&layout.locks().snapshot(), MOMENT)? else {
+        return Ok(WrittenSnapshot::default());
+    };
     let written = written(layout)?;
     match &written {
-        Some(newer) if newer.seq >= state.seq => return Ok(newer.seq),
+        Some(newer) if newer.seq >= state.seq => return Ok(WrittenSnapshot { seq: newer.seq, size: newer.length }),
         Some(_) | None => {}
     }
     // An event whose sync was put off may be in the state: a snapshot that outlives a power loss must not know of more than the log.
@@ -192,7 +210,7 @@ pub fn save(
     if let Err(error) = anchors::keep(layout, state.seq) {
         tracing::warn!(%error, "the snapshot is not kept for reading the log from there");
     }
-    Ok(state.seq)
+    Ok(WrittenSnapshot { seq: state.seq, size: bytes.len() as u64 })
 }
 
 /// The bytes of the file. The state is unchanged afterwards.

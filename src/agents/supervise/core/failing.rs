@@ -149,7 +149,18 @@ impl StepFailures {
 
     /// Writes the snapshot. It is a copy: where it cannot be written, what is in the log stands.
     pub(crate) fn save_snapshot(&mut self, desk: &mut SessionDesk<'_>) -> Result<()> {
-        match desk.ctx.store.save_snapshot() {
+        let saved = desk.ctx.store.save_snapshot();
+        self.is_saved(desk, saved)
+    }
+
+    /// As [`StepFailures::save_snapshot`], where that is due.
+    pub(crate) fn save_snapshot_in_time(&mut self, desk: &mut SessionDesk<'_>) -> Result<()> {
+        let saved = desk.ctx.store.save_snapshot_in_time();
+        self.is_saved(desk, saved)
+    }
+
+    fn is_saved(&mut self, desk: &mut SessionDesk<'_>, saved: Result<()>) -> Result<()> {
+        match saved {
             Ok(()) => drop(self.told_without.remove(&SessionStep::Copies)),
             Err(error) => {
                 self.goes_on_without(desk, SessionStep::Copies, "the snapshot of the state could not be written", error)?

@@ -123,7 +123,6 @@ impl SessionCore<'_> {
         if let Some((id, reason, details)) = opened {
             self.desk.tell(SessionNotice::GateOpened { id, reason, details });
         }
-        self.failures.save_snapshot(&mut self.desk)?;
         let every = self.desk.ctx.config.checkpoints.periodic;
         if status == TaskStatus::Done && every > 0 && self.desk.ctx.state().record.tasks_completed.is_multiple_of(every) {
             // The task is done already.

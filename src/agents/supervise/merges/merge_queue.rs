@@ -37,6 +37,6 @@ impl MergeQueue {
         self.stash_accepted.remove(task);
         // What could not be put aside before is tried again with it.
         core.failures.no_standstill(SharedSessionStep::Workspaces);
-        core.failures.save_snapshot(&mut core.desk)
+        Ok(())
     }
 }

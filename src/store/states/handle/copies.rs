@@ -1,6 +1,6 @@
 //! Copies of the state beside the log: the snapshot and what else is written after an event.
 
-use super::{MOMENT, SNAPSHOT_AFTER, Store};
+use super::{BYTES_FOR_EVENT, MOMENT, SNAPSHOT_AFTER, Store};
 use crate::log_files::log::LogPosition;
 use crate::log_files::segments;
 use crate::states::snapshot;
@@ -18,7 +18,7 @@ impl Store {
             segments::seal(&self.layout, self.position.first)?;
             self.position = LogPosition { first: self.state.seq + 1, ..LogPosition::default() };
         }
-        if self.state.seq - self.snapshot_seq >= SNAPSHOT_AFTER {
+        if self.unsaved() >= SNAPSHOT_AFTER.max(self.snapshot.size / BYTES_FOR_EVENT) {
             self.write_snapshot()?;
         }
         Ok(())
@@ -37,6 +37,16 @@ impl Store {
         self.write_snapshot()
     }
 
+    /// As [`Store::save_snapshot`], from time to time: only where it pays for whoever reads the state next.
+    pub fn save_snapshot_in_time(&mut self) -> Result<()> {
+        if self.unsaved() < self.snapshot.size / (2 * BYTES_FOR_EVENT) { Ok(()) } else { self.save_snapshot() }
+    }
+
+    /// How many events the snapshot lacks.
+    fn unsaved(&self) -> u64 {
+        self.state.seq.saturating_sub(self.snapshot.seq)
+    }
+
     fn record_what_is_missing(&mut self) -> Result<()> {
         if self.tasks.is_behind(&self.layout, &self.state)?
             && let LockAttempt::Taken(_lock) = FileLock::take(&self.layout.locks().state(), MOMENT)?
@@ -48,10 +58,12 @@ impl Store {
     }
 
     fn write_snapshot(&mut self) -> Result<()> {
-        if self.state.seq > self.snapshot_seq {
+        if self.unsaved() > 0 {
             let (changed, older) = (self.tasks.changed(), &mut self.older);
             let saved = snapshot::save(&self.layout, &mut self.state, self.position, changed, older)?;
-            self.snapshot_seq = saved.max(self.snapshot_seq);
+            if saved.seq >= self.snapshot.seq {
+                self.snapshot = saved;
+            }
         }
         Ok(())
     }
