@@ -70,6 +70,13 @@ pub struct WrittenSnapshot {
     pub size: u64,
 }
 
+impl WrittenSnapshot {
+    /// How many events it lacks.
+    pub fn lacks(&self, state: &State) -> u64 {
+        state.seq.saturating_sub(self.seq)
+    }
+}
+
 /// The contents of the snapshot file.
 #[derive(Debug)]
 pub enum SnapshotFile {

@@ -20,7 +20,7 @@ fn checks(world: &World, task: &str) -> Value {
 #[test]
 fn a_persona_gives_work_back_with_its_reason_and_passes_it_and_its_merge() {
     let world = reviewed_by(
-        "echo looking; if grep -q 2 a.txt; then git axiom signal complete; else git axiom signal blocked 'a.txt has to say 2'; fi",
+        "echo looking; sleep 0.3; if grep -q 2 a.txt; then git axiom signal complete; else git axiom signal blocked 'a.txt has to say 2'; fi",
     );
     world.env.git(&["config", "axiom.merge.verify", "@reviewer"]);
     let script = "if [ -e ../../../once ]; then echo 2 > a.txt; else touch ../../../once; echo 1 > a.txt; fi";

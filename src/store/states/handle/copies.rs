@@ -18,7 +18,7 @@ impl Store {
             segments::seal(&self.layout, self.position.first)?;
             self.position = LogPosition { first: self.state.seq + 1, ..LogPosition::default() };
         }
-        if self.unsaved() >= SNAPSHOT_AFTER.max(self.snapshot.size / BYTES_FOR_EVENT) {
+        if self.snapshot.lacks(&self.state) >= SNAPSHOT_AFTER.max(self.snapshot.size / BYTES_FOR_EVENT) {
             self.write_snapshot()?;
         }
         Ok(())
@@ -39,12 +39,7 @@ impl Store {
 
     /// As [`Store::save_snapshot`], from time to time: only where it pays for whoever reads the state next.
     pub fn save_snapshot_in_time(&mut self) -> Result<()> {
-        if self.unsaved() < self.snapshot.size / (2 * BYTES_FOR_EVENT) { Ok(()) } else { self.save_snapshot() }
-    }
-
-    /// How many events the snapshot lacks.
-    fn unsaved(&self) -> u64 {
-        self.state.seq.saturating_sub(self.snapshot.seq)
+        if self.snapshot.lacks(&self.state) < self.snapshot.size / (2 * BYTES_FOR_EVENT) { Ok(()) } else { self.save_snapshot() }
     }
 
     fn record_what_is_missing(&mut self) -> Result<()> {
@@ -58,7 +53,7 @@ impl Store {
     }
 
     fn write_snapshot(&mut self) -> Result<()> {
-        if self.unsaved() > 0 {
+        if self.snapshot.lacks(&self.state) > 0 {
             let (changed, older) = (self.tasks.changed(), &mut self.older);
             let saved = snapshot::save(&self.layout, &mut self.state, self.position, changed, older)?;
             if saved.seq >= self.snapshot.seq {
