@@ -5,5 +5,5 @@ pub(crate) mod decode_ahead;
 pub(crate) mod head;
 pub mod line;
 pub mod log;
-pub(crate) mod reserve;
+pub mod reserve;
 pub mod segments;

@@ -14,8 +14,8 @@ use appending::{is_not_about_the_event, trace_of_events};
 
 use crate::beside::tasks;
 use crate::layout::StoreLayout;
+use crate::log_files::log;
 use crate::log_files::log::LogPosition;
-use crate::log_files::{log, reserve};
 use crate::states::anchors;
 use crate::states::checkpoints::OlderCheckpointsInUse;
 use crate::states::snapshot;
@@ -275,11 +275,6 @@ impl Store {
     /// What of that was repaired. Each is told once.
     pub fn take_repairs(&mut self) -> Vec<Error> {
         self.warnings.extract_if(.., |warning| warning.code() == Code::EventLogTruncated).collect()
-    }
-
-    /// Sets space aside for the last events of a session at a full disk.
-    pub fn keep_reserve(&self) -> Result<()> {
-        reserve::keep(&self.layout)
     }
 
     /// A crash left an incomplete last line, which was never acknowledged. Saves it to a file, then cuts it off.

@@ -17,6 +17,7 @@ use axiom_safety::checkpoint::{CheckpointRequest, live};
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::steps::cut_off;
 use axiom_safety::upkeep::mend::locks;
+use axiom_store::log_files::reserve;
 
 /// What all parts of a session share: the log that they record in, who acts, and who is told.
 pub(crate) struct SessionDesk<'a> {
@@ -108,7 +109,7 @@ impl SessionDesk<'_> {
 
     /// Sets space aside for the last events of a full disk. Work does not depend on it.
     pub(crate) fn keep_reserve(&mut self) {
-        if let Err(error) = self.ctx.store.keep_reserve() {
+        if let Err(error) = reserve::keep(self.ctx.layout()) {
             tracing::warn!(%error, "no space is set aside");
         }
     }
