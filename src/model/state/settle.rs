@@ -49,11 +49,11 @@ impl JournaledOperation {
     }
 }
 
-/// A restored state with the tasks that were added since: they are archived, never forgotten. So is what was reported of work that goes: it
-/// counts only while that work is there, and an undo brings it back.
+/// A restored state with the tasks that were added since: they are archived, never forgotten, and merged into nothing that is there now.
+/// So is what was reported of work that goes: it counts only while that work is there, and an undo brings it back.
 pub fn archived_since(mut then: RestorableState, now: &RestorableState) -> RestorableState {
     for (id, task) in &now.tasks {
-        then.tasks.entry(id.clone()).or_insert_with(|| Task { status: TaskStatus::Archived, ..task.clone() });
+        then.tasks.entry(id.clone()).or_insert_with(|| Task { status: TaskStatus::Archived, merged: None, ..task.clone() });
     }
     for (id, reports) in now.reports.iter().filter(|(id, _)| !then.workspaces.contains_key(*id)) {
         if then.tasks.get(id).is_none_or(|task| task.status != TaskStatus::Done) {
