@@ -13,11 +13,13 @@
 //! | `journal` | what events say of an operation before it changes anything |
 //! | `checkpoint`, `verbs` | what a checkpoint records; the table of verbs |
 //! | `work` | tasks, agents, gates, sessions, what was reported and verified |
+//! | `acp` | lines of the Agent Client Protocol |
 //! | `agent` | agent programs, and what their output says |
 //! | `base` | ids, names, texts, times |
 //!
 //! Begin reading with `work` and `state`.
 
+pub mod acp;
 pub mod agent;
 pub mod attach;
 pub mod base;

@@ -32,6 +32,7 @@ const MODEL: Layers = Layers {
         &["verbs"],
         &["checkpoint"],
         &["work"],
+        &["acp"],
         &["agent"],
         &["base"],
     ],
