@@ -53,6 +53,11 @@ impl ForegroundProgram {
         }
     }
 
+    /// Runs it in place of this process, with nothing of ours. Returns only if that fails.
+    pub fn replace_us(&self) -> io::Error {
+        self.command().exec()
+    }
+
     /// Runs it as a child, to its end. Signals that ask this process to end, and SIGUSR1 and SIGUSR2, are passed on to it.
     /// Ctrl+C and Ctrl+\ of a terminal reach it anyway, so SIGINT and SIGQUIT are not, while this process is in the foreground.
     pub fn wait_for(&self) -> io::Result<ExitStatus> {
@@ -84,7 +89,7 @@ pub fn status_of(ended: ExitStatus) -> u8 {
     status.and_then(|status| u8::try_from(status).ok()).unwrap_or(u8::MAX)
 }
 
-fn id_of(child: &Child) -> ProcessId {
+pub(super) fn id_of(child: &Child) -> ProcessId {
     let pid = i32::try_from(child.id()).unwrap_or(0);
     sys::look(pid).map_or(ProcessId { pid, start: 0 }, |process| process.id)
 }
@@ -96,7 +101,7 @@ fn pass(signal: i32, to: ProcessId) {
 }
 
 /// Whether a key of the terminal sends its signal to this process's group.
-fn is_in_the_foreground() -> bool {
+pub fn is_in_the_foreground() -> bool {
     let group = File::open("/dev/tty").map(|terminal| rustix::termios::tcgetpgrp(&terminal));
     matches!(group, Ok(Ok(group)) if group == rustix::process::getpgrp())
 }

@@ -12,6 +12,7 @@ pub mod command;
 pub mod detached;
 pub mod family;
 pub mod foreground;
+pub mod guarded;
 pub(super) mod hold;
 pub(super) mod os_string_json;
 pub mod process_id;
