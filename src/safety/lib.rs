@@ -6,6 +6,7 @@
 //!
 //! | room | what lives there |
 //! | --- | --- |
+//! | `acp` | between an editor and its agent |
 //! | `program_hooks` | our hooks in the files of agent programs |
 //! | `attach` | agents that a human runs: what a hook saves, prompts, watching |
 //! | `undo` | taking back what was done, and that |
@@ -23,6 +24,7 @@
 //!
 //! Events are appended here and in `agents`, nowhere else. Begin reading with `context`, then `checkpoint`, then `operation`.
 
+pub mod acp;
 pub mod attach;
 pub mod beside_log;
 pub mod checkpoint;

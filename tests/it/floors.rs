@@ -60,7 +60,7 @@ const GIT: Layers = Layers {
 const SAFETY: Layers = Layers {
     name: "safety",
     floors: &[
-        &["program_hooks"],
+        &["acp", "program_hooks"],
         &["attach", "undo"],
         &["opening", "rollback", "running"],
         &["checkpoint"],

@@ -26,6 +26,8 @@ mod support;
 #[path = "../support/terminal.rs"]
 mod terminal;
 
+mod acp;
+mod acp_fuzz;
 mod after_damage;
 mod agents;
 mod agents_check;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// An agent program whose hooks call us.
+/// An agent program whose hooks call us; the last stands for any that speaks the Agent Client Protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs)] // they are names
@@ -16,11 +16,12 @@ pub enum AttachedProgram {
     Opencode,
     Cursor,
     Aider,
+    Acp,
 }
 
 impl AttachedProgram {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 6] = [Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Cursor, Self::Aider];
+    pub const ALL: [Self; 7] = [Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Cursor, Self::Aider, Self::Acp];
 
     /// The word of the command line and of documents.
     pub const fn as_str(self) -> &'static str {
@@ -31,6 +32,7 @@ impl AttachedProgram {
             Self::Opencode => "opencode",
             Self::Cursor => "cursor",
             Self::Aider => "aider",
+            Self::Acp => "acp",
         }
     }
 
@@ -43,6 +45,7 @@ impl AttachedProgram {
             Self::Opencode => "opencode",
             Self::Cursor => "Cursor",
             Self::Aider => "aider",
+            Self::Acp => "an agent of an editor",
         }
     }
 
@@ -52,6 +55,8 @@ impl AttachedProgram {
             Self::Claude | Self::Cursor => true,
             // Codex reads "ask" and ignores it.
             Self::Codex | Self::Gemini | Self::Opencode | Self::Aider => false,
+            // What it asks is its editor's, and may be answered by no human.
+            Self::Acp => false,
         }
     }
 }

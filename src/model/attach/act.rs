@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::acp::hook_call::ANNOUNCED;
 use super::payload::{AgentHookEvent, AgentHookMoment};
 use super::shell::{self, ShellSurroundings};
 use crate::agent::attached_program::AttachedProgram;
@@ -65,6 +66,16 @@ pub fn act(event: &AgentHookEvent, at: ShellSurroundings<'_>) -> AttachAction {
         // What it goes back to is before it, and going back saves what there is.
         AgentHookMoment::PluginCommand => AttachAction::Note,
         AgentHookMoment::Prompt { .. } | AgentHookMoment::AnswerEnd => AttachAction::Save(CheckpointTrigger::Prompt),
+        // Nobody can keep it from what may have begun.
+        AgentHookMoment::BeforeEdit { paths } if event.name == ANNOUNCED && !paths.is_empty() => {
+            AttachAction::Keep(paths.clone())
+        }
+        AgentHookMoment::BeforeShell { command } if event.name == ANNOUNCED && shell::risk(command, at.aliases).is_none() => {
+            AttachAction::Note
+        }
+        AgentHookMoment::BeforeEdit { .. } | AgentHookMoment::BeforeShell { .. } if event.name == ANNOUNCED => {
+            AttachAction::Save(CheckpointTrigger::AnnouncedShell)
+        }
         AgentHookMoment::BeforeEdit { paths } => {
             let edits = paths.iter().any(|path| shell::is_setting(path, at));
             let act = if paths.is_empty() {
@@ -157,11 +168,16 @@ pub fn kept<'l>(lines: impl Iterator<Item = &'l DeferredSave>) -> Vec<Vec<KeptFi
 
 /// Whether a program waits for the checkpoint of this trigger: what follows from it is the joiner's.
 pub fn is_waited_for(trigger: CheckpointTrigger) -> bool {
-    matches!(trigger, CheckpointTrigger::Prompt | CheckpointTrigger::BeforeShell)
+    matches!(trigger, CheckpointTrigger::Prompt | CheckpointTrigger::BeforeShell | CheckpointTrigger::AnnouncedShell)
 }
 
+/// The variable of an agent that `git axiom acp` has started: it saves for it.
+pub const BEHIND_ACP: &str = "AXIOM_ACP";
+
 /// What the environment variables of agent programs are called: with one of them and no terminal, an agent is calling.
-pub const VARIABLES: [(&str, AttachedProgram); 6] = [
+pub const VARIABLES: [(&str, AttachedProgram); 7] = [
+    // First: what it runs may set one of the others.
+    (BEHIND_ACP, AttachedProgram::Acp),
     ("CLAUDECODE", AttachedProgram::Claude),
     ("CODEX_SANDBOX", AttachedProgram::Codex),
     ("CODEX_THREAD_ID", AttachedProgram::Codex),
@@ -175,7 +191,15 @@ mod tests {
     use super::*;
 
     fn event(moment: AgentHookMoment) -> AgentHookEvent {
-        AgentHookEvent { session: "s".into(), folder: None, name: String::new(), subagent: false, transcript: None, moment }
+        AgentHookEvent {
+            session: "s".into(),
+            folder: None,
+            name: String::new(),
+            subagent: false,
+            transcript: None,
+            agent: None,
+            moment,
+        }
     }
 
     fn shell(command: &str) -> AttachAction {

@@ -22,7 +22,11 @@ impl AgentHookAnswer {
             AttachedProgram::Claude => json!({"hookSpecificOutput": {
                 "hookEventName": event, "permissionDecision": "ask", "permissionDecisionReason": reason}}),
             AttachedProgram::Cursor => json!({"permission": "ask", "user_message": reason, "agent_message": reason}),
-            AttachedProgram::Codex | AttachedProgram::Gemini | AttachedProgram::Opencode | AttachedProgram::Aider => {
+            AttachedProgram::Codex
+            | AttachedProgram::Gemini
+            | AttachedProgram::Opencode
+            | AttachedProgram::Aider
+            | AttachedProgram::Acp => {
                 return Self::default();
             }
         };
@@ -45,7 +49,8 @@ impl AgentHookAnswer {
             | AttachedProgram::Codex
             | AttachedProgram::Gemini
             | AttachedProgram::Cursor
-            | AttachedProgram::Aider => Self { stderr: format!("{reason}\n"), blocks: true, ..Self::default() },
+            | AttachedProgram::Aider
+            | AttachedProgram::Acp => Self { stderr: format!("{reason}\n"), blocks: true, ..Self::default() },
         }
     }
 
@@ -57,6 +62,7 @@ impl AgentHookAnswer {
             AttachedProgram::Codex => matches!(event, "PreToolUse" | "PostToolUse" | "UserPromptSubmit"),
             AttachedProgram::Gemini => matches!(event, "AfterTool" | "BeforeAgent"),
             AttachedProgram::Opencode => matches!(event, "PostToolUse" | "UserPromptSubmit"),
+            AttachedProgram::Acp => event == "session/prompt",
             AttachedProgram::Cursor | AttachedProgram::Aider => false,
         }
     }
@@ -67,7 +73,7 @@ impl AgentHookAnswer {
             AttachedProgram::Claude | AttachedProgram::Codex | AttachedProgram::Gemini => {
                 json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": fact}})
             }
-            AttachedProgram::Opencode => json!({"additionalContext": fact}),
+            AttachedProgram::Opencode | AttachedProgram::Acp => json!({"additionalContext": fact}),
             AttachedProgram::Cursor | AttachedProgram::Aider => return Self::default(),
         };
         Self { stdout: format!("{text}\n"), ..Self::default() }
@@ -82,7 +88,7 @@ mod tests {
     fn what_the_agent_reads_is_said_where_it_reads_it() {
         for program in AttachedProgram::ALL {
             let said = !AgentHookAnswer::context(program, "x", "fact").stdout.is_empty();
-            let events = ["PreToolUse", "PostToolUse", "PostToolBatch", "AfterTool"];
+            let events = ["PreToolUse", "PostToolUse", "PostToolBatch", "AfterTool", "session/prompt"];
             assert_eq!(said, events.iter().any(|event| AgentHookAnswer::is_read_by_agent(program, event)), "{program}");
             assert!(!AgentHookAnswer::is_read_by_agent(program, "Stop"), "{program}");
         }

@@ -21,6 +21,8 @@ pub struct AgentHookEvent {
     pub subagent: bool,
     /// The file in which the program writes the conversation down, where it names one.
     pub transcript: Option<String>,
+    /// What the agent is called, where one program stands for many.
+    pub agent: Option<String>,
     /// What happened or is about to.
     pub moment: AgentHookMoment,
 }
@@ -69,6 +71,26 @@ pub enum AgentHookMoment {
     SessionEnd,
 }
 
+impl AgentHookMoment {
+    /// Whether a program waits before it acts on files itself.
+    pub fn is_before_an_act(&self) -> bool {
+        match self {
+            Self::BeforeEdit { .. } | Self::BeforeShell { .. } => true,
+            Self::SessionStart
+            | Self::Prompt { .. }
+            | Self::OwnPrompt
+            | Self::PluginCommand
+            | Self::AfterEdit { .. }
+            | Self::AfterShell
+            | Self::TurnEnd
+            | Self::AnswerEnd
+            | Self::SubagentEnd
+            | Self::WorktreeRemove
+            | Self::SessionEnd => false,
+        }
+    }
+}
+
 /// The most files of one event.
 const MOST_PATHS: usize = 500;
 
@@ -88,6 +110,7 @@ pub fn read(program: AttachedProgram, bytes: &[u8]) -> Option<AgentHookEvent> {
             name,
             subagent: false,
             transcript: None,
+            agent: None,
             moment: AgentHookMoment::AnswerEnd,
         });
     }
@@ -101,7 +124,7 @@ pub fn read(program: AttachedProgram, bytes: &[u8]) -> Option<AgentHookEvent> {
         AttachedProgram::Claude | AttachedProgram::Opencode | AttachedProgram::Codex => of_claude(program, &name, &value)?,
         AttachedProgram::Gemini => of_gemini(&name, &value)?,
         AttachedProgram::Cursor => of_cursor(&name, &value)?,
-        AttachedProgram::Aider => return None,
+        AttachedProgram::Aider | AttachedProgram::Acp => return None,
     };
     let session = match program {
         AttachedProgram::Cursor => text_of(&value, "conversation_id"),
@@ -109,11 +132,12 @@ pub fn read(program: AttachedProgram, bytes: &[u8]) -> Option<AgentHookEvent> {
         | AttachedProgram::Codex
         | AttachedProgram::Gemini
         | AttachedProgram::Opencode
-        | AttachedProgram::Aider => text_of(&value, "session_id"),
+        | AttachedProgram::Aider
+        | AttachedProgram::Acp => text_of(&value, "session_id"),
     };
     let subagent = value.get("agent_id").is_some_and(|id| !id.is_null());
     let transcript = Some(text_of(&value, "transcript_path")).filter(|path| !path.is_empty());
-    Some(AgentHookEvent { session, folder: folder_of(program, &value), name, subagent, transcript, moment })
+    Some(AgentHookEvent { session, folder: folder_of(program, &value), name, subagent, transcript, agent: None, moment })
 }
 
 /// Cursor and editors of Microsoft run the hooks of Claude Code's settings too, with keys of their own.
@@ -125,7 +149,7 @@ fn is_of_another(program: AttachedProgram, value: &Value) -> bool {
         AttachedProgram::Cursor => !is_cursors,
         AttachedProgram::Claude => is_cursors || is_copilots,
         AttachedProgram::Codex | AttachedProgram::Gemini | AttachedProgram::Opencode => is_cursors,
-        AttachedProgram::Aider => false,
+        AttachedProgram::Aider | AttachedProgram::Acp => false,
     }
 }
 

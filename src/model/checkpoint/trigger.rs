@@ -42,6 +42,7 @@ pub enum CheckpointTrigger {
     BeforeRecovery,
     Prompt,
     BeforeShell,
+    AnnouncedShell,
     Edits,
     Turn,
     AttachedStart,
@@ -66,6 +67,7 @@ impl CheckpointTrigger {
             Self::BeforeRecovery => "before-recovery",
             Self::Prompt => "prompt",
             Self::BeforeShell => "before-shell",
+            Self::AnnouncedShell => "announced-shell",
             Self::Edits => "edits",
             Self::Turn => "turn",
             Self::AttachedStart => "attached-start",
@@ -75,7 +77,7 @@ impl CheckpointTrigger {
     /// Whether an agent that a human runs led to it.
     pub const fn is_attached(self) -> bool {
         match self {
-            Self::Prompt | Self::BeforeShell | Self::Edits | Self::Turn | Self::AttachedStart => true,
+            Self::Prompt | Self::BeforeShell | Self::AnnouncedShell | Self::Edits | Self::Turn | Self::AttachedStart => true,
             Self::Manual
             | Self::Periodic
             | Self::BeforeAutopilot
@@ -111,6 +113,7 @@ pub fn is_safety(trigger: CheckpointTrigger) -> bool {
         | CheckpointTrigger::SessionStart
         | CheckpointTrigger::Prompt
         | CheckpointTrigger::BeforeShell
+        | CheckpointTrigger::AnnouncedShell
         | CheckpointTrigger::Edits
         | CheckpointTrigger::Turn
         | CheckpointTrigger::AttachedStart => false,

@@ -231,6 +231,7 @@ pub(super) const VERBS: &[VerbRow] = &[
     ),
     row("prompts forget", "Delete the texts of prompts for good; their checkpoints stay", (Attached, ""), HUMANS, Lock),
     row("sessions", "List the agents that you run yourself and that are attached", (Attached, "sessions"), Everybody, Repository),
+    row("acp", "Run an agent for an editor, and save before each prompt", (Attached, "acp -- AGENT"), Everybody, Nothing),
     row("watch", "Save what changes in this worktree, whoever changes it", (Attached, "watch"), HUMANS, Lock),
     row("stats", "Sum up tokens, cost, time, iterations and what became of the work", (Look, "stats"), Everybody, Repository),
     row("disk", "Show who uses the disk space, and make some", (Repair, "disk"), HumansWith(&["--clean"], &[]), Lock),

@@ -21,14 +21,15 @@ use crate::attach::sessions::attached_session::AttachedSession;
 use crate::attach::since::own_commits;
 use crate::attach::since::own_commits::OwnCommitTracker;
 use axiom_base::env;
-use axiom_base::error::{Code, Result};
+use axiom_base::error::{Code, Error, Result};
 use axiom_git::Repository;
 use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::agent::hook_call_source::HookCallSource;
-use axiom_model::attach::act::{AttachAction, DeferredSave, act};
+use axiom_model::attach::act::{AttachAction, BEHIND_ACP, DeferredSave, act};
 use axiom_model::attach::head_history::HeadPosition;
 use axiom_model::attach::hook_answer::AgentHookAnswer;
 use axiom_model::attach::payload::{self, AgentHookEvent, AgentHookMoment};
+use axiom_model::attach::read_call::read_call;
 use axiom_model::attach::shell::ShellSurroundings;
 use axiom_model::checkpoint::stamp::{AttachedSessionStamp, session_key};
 use axiom_store;
@@ -78,16 +79,18 @@ pub struct HookPayload {
 pub fn run(caller: HookCaller, payload: &HookPayload, here: &Path) -> AgentHookAnswer {
     let HookPayload { bytes, is_late } = payload;
     let program = caller.program;
-    if let Some(event) = payload::read(program, bytes) {
+    if let Some(event) = read_call(program, bytes) {
+        if is_behind_acp(program) && !event.moment.is_before_an_act() {
+            return AgentHookAnswer::default();
+        }
         return match AttachHookCall::of(caller, event, here) {
             Ok(call) => call.act_once(caller, bytes),
             Err(NoHookRepository::SwitchedOff) => AgentHookAnswer::default(),
             Err(NoHookRepository::Nothing) => without_variables(caller, bytes, here).unwrap_or_else(|| {
                 // Read once more here, since the event of every other call would be copied for it.
-                if let Some(event) = payload::read(program, bytes) {
-                    unusable::note(program, &event, here);
-                }
-                AgentHookAnswer::default()
+                let Some(event) = read_call(program, bytes) else { return AgentHookAnswer::default() };
+                unusable::note(program, &event, here);
+                nothing_is_saved(program, &event, here)
             }),
         };
     }
@@ -97,10 +100,52 @@ pub fn run(caller: HookCaller, payload: &HookPayload, here: &Path) -> AgentHookA
     AgentHookAnswer::default()
 }
 
+/// Whether something of ours stands between the agent and its editor, which saves for it but for what waits only here.
+fn is_behind_acp(program: AttachedProgram) -> bool {
+    program != AttachedProgram::Acp && env::var(BEHIND_ACP).is_some()
+}
+
+/// The session that a call is about: one that is known by its editor is that one.
+fn stamp_of(files: &AttachFiles, program: AttachedProgram, session: &str, worktree: String) -> AttachedSessionStamp {
+    let of_editor = Some(session_key(AttachedProgram::Acp, session)).filter(|_| is_behind_acp(program));
+    match of_editor.filter(|key| files.session(key).is_some()) {
+        Some(session) => AttachedSessionStamp { program: AttachedProgram::Acp, session, worktree },
+        None => AttachedSessionStamp { program, session: session_key(program, session), worktree },
+    }
+}
+
+/// What whoever stands between an editor and its agent tells the human, who sees no list of sessions there.
+fn nothing_is_saved(program: AttachedProgram, event: &AgentHookEvent, here: &Path) -> AgentHookAnswer {
+    if program != AttachedProgram::Acp {
+        return AgentHookAnswer::default();
+    }
+    let folder = folder_of(event, here);
+    let stderr = format!("'{}' is in no repository that can be used: nothing is saved\n", folder.display());
+    AgentHookAnswer { stderr, ..AgentHookAnswer::default() }
+}
+
+/// The hook of this event could not be run to its end: what it would have saved is not saved.
+pub(crate) fn failed_to_run(caller: HookCaller, event: AgentHookEvent, here: &Path, error: &Error) {
+    let is_prompt = matches!(event.moment, AgentHookMoment::Prompt { .. });
+    let Ok(call) = AttachHookCall::of(caller, event, here) else { return };
+    call.note(|session| session.unprotected = Some(error.to_string()));
+    if is_prompt {
+        call.note_not_saved(error, false);
+    }
+}
+
 /// A call that says nothing that can be read: what there is now is saved in the background, and the session says that it is not protected.
 fn unreadable(caller: HookCaller, here: &Path) {
     let (session, folder, name) = (String::new(), None, "unreadable".to_owned());
-    let event = AgentHookEvent { session, folder, name, subagent: false, transcript: None, moment: AgentHookMoment::AfterShell };
+    let event = AgentHookEvent {
+        session,
+        folder,
+        name,
+        subagent: false,
+        transcript: None,
+        agent: None,
+        moment: AgentHookMoment::AfterShell,
+    };
     let Ok(mut call) = AttachHookCall::of(caller, event, here) else { return };
     if let Some(known) = sessions::of_caller(&call.files, caller.program) {
         call.stamp.session = known;
@@ -146,7 +191,7 @@ impl AttachHookCall {
         let git_dir = own.git_dir().to_owned();
         let head = repo.refs().head(own).map(|head| own_commits::position(&head)).unwrap_or_default();
         let has_others = all.len() > 1;
-        let stamp = AttachedSessionStamp { program, session: session_key(program, &event.session), worktree };
+        let stamp = stamp_of(&files, program, &event.session, worktree);
         Some(Self { program, event, folder, stamp, repo, git_dir, head, has_others, began, files })
     }
 
@@ -260,6 +305,7 @@ impl AttachHookCall {
             | AgentHookMoment::SubagentEnd
             | AgentHookMoment::WorktreeRemove => {}
         }
+        session.learn_of_agent(&self.event, self.program != self.stamp.program);
         session.rests =
             matches!(self.event.moment, AgentHookMoment::AnswerEnd | AgentHookMoment::TurnEnd | AgentHookMoment::SessionEnd);
         if !matches!(self.event.moment, AgentHookMoment::BeforeShell { .. } | AgentHookMoment::BeforeEdit { .. }) {

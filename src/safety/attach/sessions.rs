@@ -29,6 +29,9 @@ pub struct AttachedSessionJson {
     pub id: String,
     /// Its program.
     pub program: AttachedProgram,
+    /// What its agent is called, where its program stands for many; see `acp`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// The worktree that it works in.
     pub worktree: String,
     /// When it was first heard of.
@@ -45,6 +48,9 @@ pub struct AttachedSessionJson {
     pub alive: bool,
     /// Why its last prompt or risky command was not saved before.
     pub unprotected: Option<String>,
+    /// How many risky commands its agent ran for which it asked nobody: they may have begun before something was saved. Absent for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unasked: Option<u32>,
     /// What of its worktree the newest checkpoint does not hold, since it was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_held: Option<String>,
@@ -55,6 +61,13 @@ pub struct AttachedSessionJson {
     pub nested: Vec<String>,
     /// What came to `checkpoints.exclude` or `info/exclude` since it began, or went.
     pub exclude_changes: Vec<String>,
+}
+
+impl AttachedSessionJson {
+    /// How its agent is called.
+    pub fn title(&self) -> &str {
+        self.agent.as_deref().unwrap_or(self.program.title())
+    }
 }
 
 impl From<AttachedSession> for AttachedSessionJson {
@@ -72,6 +85,8 @@ impl From<AttachedSession> for AttachedSessionJson {
             outside,
             nested,
             exclude_changes,
+            agent,
+            unasked,
             ..
         } = one;
         Self {
@@ -83,6 +98,8 @@ impl From<AttachedSession> for AttachedSessionJson {
             prompts,
             files: None,
             alive,
+            agent,
+            unasked: Some(unasked).filter(|count| *count > 0),
             unprotected,
             not_held,
             outside,

@@ -161,7 +161,8 @@ pub fn is_installed(recipe: &HookRecipe) -> bool {
     !on_path(name).is_empty()
 }
 
-fn on_path(name: &str) -> Vec<PathBuf> {
+/// Where a program of this name is.
+pub(super) fn on_path(name: &str) -> Vec<PathBuf> {
     let path = env::var("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
     folders.map(|folder| folder.join(name)).filter(|file| file.is_file()).collect()

@@ -125,6 +125,7 @@ pub const ANSWERS: &[VerbAnswer] = &[
     of(&["prompts NUMBER"], "OnePromptJson"),
     of(&["prompts forget"], "PromptsForgetJson"),
     of(&["sessions"], "SessionsJson"),
+    of(&["acp --print"], "AcpConfigJson"),
     of(&["watch"], "WatchJson"),
     of(&["lock --list"], "LockListJson"),
     of(&["trust"], "TrustJson"),

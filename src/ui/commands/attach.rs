@@ -1,5 +1,6 @@
 //! `git axiom attach` and `git axiom detach`.
 
+mod editors;
 mod outside_repository;
 mod status;
 
@@ -33,7 +34,10 @@ By default nothing that is committed is changed. With --shared, the project's ow
 other worktrees need is said.
 
 A hook counts once it has fired: --status says whether this worktree is protected, and since
-when.")]
+when.
+
+Editors (zed, jetbrains, acpx) start agents through 'git axiom acp': your own file gets one
+more of each that is installed, for all repositories.")]
 pub struct AttachArgs {
     #[command(flatten)]
     which: AttachTargetArgs,
@@ -56,7 +60,7 @@ pub struct DetachArgs {
 #[derive(Debug, Args)]
 struct AttachTargetArgs {
     /// The programs
-    #[arg(value_name = "PROGRAM", value_parser = PossibleValuesParser::new(RECIPES.iter().map(|recipe| recipe.name)))]
+    #[arg(value_name = "PROGRAM", value_parser = PossibleValuesParser::new(RECIPES.iter().map(|recipe| recipe.name).chain(editors::names())))]
     programs: Vec<String>,
     /// Your own file, for all repositories
     #[arg(long, conflicts_with = "shared")]
@@ -93,6 +97,9 @@ struct AttachedFileJson {
 
 /// Puts our hooks into the files of programs, or says how they stand.
 pub fn run(args: &AttachArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    if let Some(chosen) = editors::chosen(&args.which, args.status)? {
+        return editors::attach(&chosen, &args.which, screen);
+    }
     if args.status {
         let ctx = match open_for(VerbPurpose::Look, global, screen) {
             Err(error) if outside_repository::is_outside(&error) => {
@@ -169,6 +176,9 @@ fn tell_what_it_is_worth(which: &AttachTargetArgs, chosen: &[&'static HookRecipe
 
 /// Takes our hooks out of the files of programs.
 pub fn detach(args: &DetachArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    if let Some(chosen) = editors::chosen(&args.which, false)? {
+        return editors::detach(&chosen, &args.which, screen);
+    }
     let ctx = match open_for(purpose(args.which.dry_run), global, screen) {
         Err(error) if args.which.user && outside_repository::is_outside(&error) => None,
         ctx => Some(ctx?),
@@ -196,12 +206,23 @@ fn each(
     screen: &mut Screen,
     step: impl Fn(&HookRecipe, WriteProgramFiles) -> Result<Vec<ProgramFileOutcome>>,
 ) -> Result<()> {
+    each_named(which, chosen.iter().map(|recipe| (recipe.name, *recipe)), screen, step)
+}
+
+/// The same for whatever has a name.
+fn each_named<T>(
+    which: &AttachTargetArgs,
+    chosen: impl Iterator<Item = (&'static str, T)>,
+    screen: &mut Screen,
+    step: impl Fn(T, WriteProgramFiles) -> Result<Vec<ProgramFileOutcome>>,
+) -> Result<()> {
     let doing = if which.dry_run { WriteProgramFiles::DryRun } else { WriteProgramFiles::Really };
-    let (mut files, mut failed) = (Vec::new(), None);
-    for recipe in chosen {
-        match step(recipe, doing) {
+    let (mut files, mut failed, mut nothing) = (Vec::new(), None, "Nothing is attached.\n");
+    for (program, one) in chosen {
+        nothing = "Nothing to change.\n";
+        match step(one, doing) {
             Ok(all) => files.extend(all.into_iter().map(|ProgramFileOutcome { path, became, calls }| AttachedFileJson {
-                program: recipe.name,
+                program,
                 path: path.display().to_string(),
                 became: word(became),
                 calls,
@@ -217,7 +238,6 @@ fn each(
         format!("{}: {became} {}\n", file.program, visible::line(&file.path))
     };
     let text: String = files.iter().filter(|file| which.is_told(file.became)).map(line).collect();
-    let nothing = if chosen.is_empty() { "Nothing is attached.\n" } else { "Nothing to change.\n" };
     let text = if text.is_empty() && failed.is_none() { nothing.to_owned() } else { text };
     let answer = AttachJson { files, dry_run: which.dry_run };
     match failed {

@@ -2,6 +2,7 @@
 //! decisions: those are in `safety`, `agents` and `model`. The grammar of the command line is in `grammar`. Begin reading with `command_line`
 //! and [`dispatch`].
 
+pub mod acp;
 pub mod agents;
 pub mod answers;
 pub mod attach;
@@ -98,6 +99,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<VerbExit> {
     let exit = match verb {
         // It ends as the command does that it runs.
         Verb::Lock(args) => return lock::run(args.0, &global, screen),
+        Verb::Acp(args) => return acp::run(args.0, &global, screen),
         Verb::Hook(args) => return hook::run(&args),
         Verb::Init(args) => init::run(&args, &global, screen),
         Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),

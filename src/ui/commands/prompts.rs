@@ -226,21 +226,28 @@ fn sessions_in_words(shown: &[AttachedSessionJson]) -> StyledText {
         };
         if let Some(why) = one.unprotected.as_ref().filter(|_| one.alive) {
             notes.push(ColoredPart::Unprotected, "UNPROTECTED");
-            notes.push_str(&format!(": {}: {}\n", one.program.title(), visible::line(why)));
+            notes.push_str(&format!(": {}: {}\n", visible::line(one.title()), visible::line(why)));
         }
         for path in &one.outside {
-            notes.push_str(&format!("{} edits outside of its worktree: {}\n", one.program.title(), visible::line(path)));
+            notes.push_str(&format!("{} edits outside of its worktree: {}\n", visible::line(one.title()), visible::line(path)));
         }
         notes.push_str(&not_saved_in_words(one));
+        if let Some(unasked) = one.unasked {
+            let commands = count(unasked, "risky command");
+            notes.push_str(&format!(
+                "{} asked nobody before {commands}: what was saved then may be from after they began\n",
+                visible::line(one.title())
+            ));
+        }
         for change in &one.exclude_changes {
             notes.push_str(&format!(
                 "{}: what is left out changed since it began: {}\n",
-                one.program.title(),
+                visible::line(one.title()),
                 visible::line(change)
             ));
         }
         rows.push(vec![
-            one.program.to_string().into(),
+            visible::line(one.agent.as_deref().unwrap_or(one.program.as_str())).into_owned().into(),
             StyledCell::status(state),
             words::time(one.since).into(),
             words::time(one.last_activity).into(),
@@ -254,9 +261,9 @@ fn sessions_in_words(shown: &[AttachedSessionJson]) -> StyledText {
 
 /// What of a session's worktree is not saved, and the nested repositories in which it edits, a line each.
 fn not_saved_in_words(one: &AttachedSessionJson) -> String {
-    let not_held = one.not_held.iter().map(|words| format!("{}: {}\n", one.program.title(), visible::line(words)));
+    let not_held = one.not_held.iter().map(|words| format!("{}: {}\n", visible::line(one.title()), visible::line(words)));
     let line = |path: &String| {
-        let (title, path) = (one.program.title(), visible::line(path));
+        let (title, path) = (visible::line(one.title()), visible::line(path));
         format!("{title} edits in a nested repository that is no submodule, so nothing there is saved: {path}\n")
     };
     not_held.chain(one.nested.iter().map(line)).collect()

@@ -320,7 +320,7 @@ fn short(text: &str, most: usize) -> String {
 fn attached_in_words(attached: &AttachStatus) -> StyledText {
     let mut text = StyledText::new();
     for one in &attached.sessions {
-        let (title, place) = (one.program.title(), visible::line(&one.worktree));
+        let (title, place) = (visible::line(one.title()), visible::line(&one.worktree));
         let prompts = words::count(one.prompts, "prompt");
         text.append(match &one.unprotected {
             None => format!("Attached: {title} in {place}, {prompts}\n").into(),

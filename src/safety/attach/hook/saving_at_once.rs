@@ -99,7 +99,7 @@ impl AttachHookCall {
     }
 
     /// The timeline shows the prompt, to which nobody can go back.
-    fn note_not_saved(&self, error: &Error, keeps: bool) {
+    pub(super) fn note_not_saved(&self, error: &Error, keeps: bool) {
         let AttachedSessionStamp { program, session, worktree } = self.stamp.clone();
         let (at, until, why) = (self.began, env::now(), error.to_string());
         let prompt = NotSavedPromptLine { at, until, program, session, worktree, text: None, why };

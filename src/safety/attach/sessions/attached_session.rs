@@ -7,7 +7,9 @@ use super::excludes;
 use crate::context::handle::Context;
 use axiom_base::env;
 use axiom_model::agent::attached_program::AttachedProgram;
+use axiom_model::attach::acp::hook_call::UNASKED;
 use axiom_model::attach::head_history::{HeadPosition, OwnHeadMove};
+use axiom_model::attach::payload::AgentHookEvent;
 use axiom_model::attach::shell::head_moves::HeadMove;
 use axiom_process::os::foreground;
 use axiom_process::os::process_id::ProcessId;
@@ -83,6 +85,15 @@ pub struct AttachedSession {
     /// What is kept for humans and its program has just asked for: until the command has ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<String>,
+    /// What its agent is called, where its program stands for many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// How many risky commands its agent ran for which it asked nobody, so that nothing could be saved before they began.
+    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    pub unasked: u32,
+    /// Whether its program calls a hook of its own before it acts, though its editor has us.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hooked: bool,
     /// From where to where HEAD moved by what its shell commands say themselves, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moves: Vec<OwnHeadMove>,
@@ -128,6 +139,9 @@ impl AttachedSession {
             exclude_changes: Vec::new(),
             rests: false,
             asked: Vec::new(),
+            agent: None,
+            unasked: 0,
+            hooked: false,
             moves: Vec::new(),
         }
     }
@@ -150,6 +164,17 @@ impl AttachedSession {
         match &self.excludes {
             Some(before) => self.exclude_changes = excludes::changes(before, &now),
             None => self.excludes = Some(now),
+        }
+    }
+
+    /// What an event says of the agent itself, and whether a hook of its program tells it, which waits.
+    pub(in crate::attach) fn learn_of_agent(&mut self, event: &AgentHookEvent, by_hook: bool) {
+        self.hooked |= by_hook;
+        if event.agent.is_some() {
+            self.agent.clone_from(&event.agent);
+        }
+        if event.name == UNASKED && !self.hooked {
+            self.unasked = self.unasked.saturating_add(1);
         }
     }
 
@@ -181,6 +206,11 @@ impl AttachedSession {
     pub(in crate::attach) fn named_outside(&mut self, paths: Vec<String>) {
         add_newest(&mut self.outside, paths);
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
+fn is_none_of_them(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Adds what was named just now, and keeps the newest.

@@ -86,6 +86,7 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     Learnings(LazyArgs<commands::learnings::LearningsArgs>),
     Attach(LazyArgs<commands::attach::AttachArgs>),
     Detach(LazyArgs<commands::attach::DetachArgs>),
+    Acp(LazyArgs<commands::acp::AcpArgs>),
     Prompts(LazyArgs<commands::prompts::PromptsArgs>),
     Sessions(LazyArgs<commands::prompts::SessionsArgs>),
     Watch(LazyArgs<commands::watch::WatchArgs>),

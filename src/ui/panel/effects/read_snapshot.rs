@@ -155,7 +155,7 @@ fn session_row(one: AttachedSession) -> AgentRow {
         doing: Some(format!("{prompts} in {}", one.worktree)),
         workspace: Some(one.worktree),
         ..nobody(
-            format!("{}-{short}", one.program.title().to_lowercase().replace(' ', "-")),
+            format!("{}-{short}", one.agent.as_deref().unwrap_or(one.program.title()).to_lowercase().replace(' ', "-")),
             AgentRowRunner::Human { unprotected: one.unprotected },
         )
     }
