@@ -100,6 +100,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("open", "starts an editor"),
     ("signal", "for agents"),
     ("keeper", "for programs"),
+    ("acp", "its output is the agent's"),
     ("hook", "for programs"),
     ("config", "config_edit: the others open an editor or change files"),
     ("plan", "cli_plan: the others change the plan"),
