@@ -152,9 +152,29 @@ fn own_pipe(pipe: BorrowedFd<'_>) -> Result<File> {
 /// Programs that only start one.
 const STARTERS: [&str; 12] = ["npx", "bunx", "uvx", "uv", "run", "node", "bun", "deno", "env", "python", "python3", "sh"];
 
-/// What an agent is called: its program, past those that only start one.
+/// The longest name that is one.
+const LONGEST_NAME: usize = 40;
+
+/// What an agent is called: its program, past those that only start one, and past what is no name of a program.
 fn name_of(command: &[OsString]) -> String {
-    let names = command.iter().map(|word| Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned());
-    let mut names = names.filter(|name| !name.starts_with('-') && !STARTERS.contains(&name.as_str()));
-    names.next().unwrap_or_default()
+    let names = || command.iter().map(|word| Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned());
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
+    let is_one =
+        |name: &String| !name.is_empty() && !name.starts_with('-') && name.len() <= LONGEST_NAME && name.chars().all(is_plain);
+    let own = names().find(|name| is_one(name) && !STARTERS.contains(&name.as_str()));
+    own.or_else(|| names().next()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_called_by_its_program() {
+        let name = |words: &[&str]| name_of(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(name(&["/opt/bin/goose", "acp"]), "goose");
+        assert_eq!(name(&["npx", "-y", "@agentclientprotocol/claude-agent-acp"]), "claude-agent-acp");
+        assert_eq!(name(&["python3", "-u", "-c", "import sys\nfor line in sys.stdin: pass"]), "python3");
+        assert_eq!(name(&[]), "");
+    }
 }

@@ -105,6 +105,7 @@ impl AwaitedSave {
             Ok(fact) => fact,
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => {
+                complain(&format!("a line waited {} s for what is to be saved before it, and goes on", LONGEST.as_secs()));
                 if let Some(hook) = *self.running.lock().unwrap_or_else(PoisonError::into_inner) {
                     hook.kill();
                 }
