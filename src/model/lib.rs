@@ -4,6 +4,7 @@
 //! | folder | what lives there |
 //! | --- | --- |
 //! | `picture`, `hook` | the picture of a history; which hooks are due, and what they are given |
+//! | `permission` | what an agent may do without a question |
 //! | `attach`, `program_hooks` | agents that a human runs; our hooks in the files of their programs |
 //! | `operation` | what rollback, undo and the rollback of a task change, and how that is shown |
 //! | `prompt` | what agents and validators are given to read |
@@ -12,8 +13,8 @@
 //! | `recovery`, `planning` | what follows from a crash; how a goal becomes tasks |
 //! | `journal` | what events say of an operation before it changes anything |
 //! | `checkpoint`, `verbs` | what a checkpoint records; the table of verbs |
-//! | `work` | tasks, agents, gates, sessions, what was reported and verified |
 //! | `acp` | lines of the Agent Client Protocol |
+//! | `work` | tasks, agents, gates, sessions, what was reported and verified |
 //! | `agent` | agent programs, and what their output says |
 //! | `base` | ids, names, texts, times |
 //!
@@ -27,6 +28,7 @@ pub mod checkpoint;
 pub mod hook;
 pub mod journal;
 pub mod operation;
+pub mod permission;
 pub mod picture;
 pub mod planning;
 pub mod program_hooks;

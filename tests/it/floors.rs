@@ -20,6 +20,7 @@ const MODEL: Layers = Layers {
     floors: &[
         &["picture"],
         &["hook"],
+        &["permission"],
         &["attach"],
         &["program_hooks"],
         &["operation"],
@@ -31,8 +32,8 @@ const MODEL: Layers = Layers {
         &["journal"],
         &["verbs"],
         &["checkpoint"],
-        &["work"],
         &["acp"],
+        &["work"],
         &["agent"],
         &["base"],
     ],

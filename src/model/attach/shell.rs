@@ -88,6 +88,11 @@ pub fn head_moves(text: &str, at: ShellSurroundings<'_>) -> Vec<HeadMove> {
     head_moves::with_documents(found.into_inner(), text)
 }
 
+/// Whether a command for whose words this is so is in the text, however it is written there.
+pub fn has_command(text: &str, is_it: &dyn Fn(&[String]) -> bool) -> bool {
+    find(text, DEEPEST, &|words| is_it(words).then(String::new)).is_some()
+}
+
 /// Whether a file that is edited governs git axiom.
 pub fn is_setting(path: &str, at: ShellSurroundings<'_>) -> bool {
     human_only_commands::names_settings(at, path)

@@ -11,6 +11,7 @@ pub mod hooks;
 pub mod iteration;
 pub mod iteration_marker;
 pub mod money;
+pub mod permissions;
 pub mod restorable;
 pub mod sessions;
 pub mod signals;

@@ -1,0 +1,318 @@
+//! What an agent asks for: read from the input of the tool alone. Its title and its places are words for people, and count for nothing; its
+//! kind can only make it stricter.
+
+use serde_json::{Map, Value};
+
+use super::plain_command;
+
+/// The most paths of one call that are looked at; with more of them it is not understood.
+pub(super) const MOST_PATHS: usize = 200;
+
+/// Keys that hold a path, whatever the tool.
+const PATH: [&str; 12] = [
+    "file_path",
+    "filePath",
+    "filepath",
+    "path",
+    "absolute_path",
+    "absolutePath",
+    "abs_path",
+    "notebook_path",
+    "target_file",
+    "file",
+    "fileName",
+    "relative_workspace_path",
+];
+/// Keys that hold lists of paths, or of objects with paths.
+const LISTS: [&str; 5] = ["paths", "file_paths", "files", "edits", "changes"];
+/// Keys that only an edit has.
+const WRITES: [&str; 20] = [
+    "content",
+    "contents",
+    "file_text",
+    "new_string",
+    "newString",
+    "new_str",
+    "newText",
+    "new_text",
+    "old_string",
+    "oldString",
+    "old_str",
+    "oldText",
+    "old_text",
+    "new_source",
+    "diff",
+    "unified_diff",
+    "edits",
+    "changes",
+    "insert_text",
+    "patch",
+];
+/// Keys that say no more than how a file is edited or read.
+const HOW: [&str; 34] = [
+    "replace_all",
+    "replaceAll",
+    "expected_replacements",
+    "insert_line",
+    "cell_id",
+    "cell_type",
+    "edit_mode",
+    "type",
+    "kind",
+    "add",
+    "update",
+    "delete",
+    "instruction",
+    "description",
+    "reason",
+    "offset",
+    "limit",
+    "line",
+    "lines",
+    "start_line",
+    "end_line",
+    "pages",
+    "pattern",
+    "query",
+    "glob",
+    "include",
+    "output_mode",
+    "head_limit",
+    "multiline",
+    "case_sensitive",
+    "recursive",
+    "ignore",
+    "exclude",
+    "move_path",
+];
+/// Keys that a command may have beside itself.
+const OF_COMMAND: [&str; 10] =
+    ["command", "cmd", "cwd", "workdir", "timeout", "timeout_ms", "description", "reason", "parsed_cmd", "call_id"];
+
+/// What an agent asks for, with the places of its paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PermissionAct {
+    /// It reads or searches.
+    Read {
+        /// Where.
+        paths: Vec<PermissionPath>,
+    },
+    /// It changes files.
+    Edit {
+        /// Which.
+        paths: Vec<PermissionPath>,
+    },
+    /// It runs a command.
+    Command {
+        /// The text for a shell.
+        text: String,
+        /// The folder in which it runs, where it says so.
+        folder: Option<PermissionPath>,
+    },
+    /// It cannot be said what it does.
+    Unknown {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A path of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionPath {
+    /// As the agent says it.
+    pub said: String,
+    /// Where it leads.
+    pub place: PermissionPlace,
+}
+
+/// Where a path leads, after all links.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PermissionPlace {
+    /// Beneath the workspace, by no link, and not below `.git`.
+    Inside {
+        /// Relative to the workspace.
+        relative: String,
+    },
+    /// Beneath the workspace, below a `.git`.
+    BelowGit {
+        /// Relative to the workspace.
+        relative: String,
+    },
+    /// Elsewhere.
+    Outside {
+        /// The absolute path.
+        path: String,
+    },
+    /// By a link, or nobody can say.
+    Unclear,
+}
+
+/// What a call asks for. `kind` is what the agent calls it, `input` its raw input, `content` its contents: where there is no input, the
+/// differences among them say which files are written. `place` finds out where a path leads.
+pub fn requested(
+    kind: &str,
+    input: Option<&Value>,
+    content: Option<&Value>,
+    place: &dyn Fn(&str) -> PermissionPlace,
+) -> PermissionAct {
+    let unknown = |why: &str| PermissionAct::Unknown { why: why.to_owned() };
+    let at = |said: String| PermissionPath { place: place(&said), said };
+    match input {
+        Some(Value::Object(input)) if !input.is_empty() => of_input(kind, input, &at),
+        None | Some(Value::Null | Value::Object(_)) => {
+            let written = differences(content);
+            match written {
+                Some(paths) => PermissionAct::Edit { paths: paths.into_iter().map(at).collect() },
+                None => unknown("it does not say what it does"),
+            }
+        }
+        Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => unknown("what it does cannot be read"),
+    }
+}
+
+fn of_input(kind: &str, input: &Map<String, Value>, at: &dyn Fn(String) -> PermissionPath) -> PermissionAct {
+    let unknown = |why: String| PermissionAct::Unknown { why };
+    let odd = |known: &dyn Fn(&str) -> bool| {
+        input.keys().find(|key| !known(key)).map(|key| format!("nobody knows what '{key}' means in it"))
+    };
+    if input.contains_key("command") || input.contains_key("cmd") {
+        let Some(text) = command_of(input) else { return unknown("its command cannot be read".into()) };
+        if let Some(why) = odd(&|key| OF_COMMAND.contains(&key)) {
+            return unknown(why);
+        }
+        return match folder_of(input) {
+            Ok(folder) => PermissionAct::Command { text, folder: folder.map(at) },
+            Err(()) => unknown("its folder cannot be read".into()),
+        };
+    }
+    let known = |key: &str| [&PATH[..], &LISTS[..], &WRITES[..], &HOW[..]].iter().any(|keys| keys.contains(&key));
+    if let Some(why) = odd(&known) {
+        return unknown(why);
+    }
+    let mut paths = Vec::new();
+    if collect(input, &mut paths, 4).is_none() || paths.len() > MOST_PATHS {
+        return unknown("its files cannot be read".into());
+    }
+    let writes = WRITES.iter().any(|key| input.contains_key(*key));
+    let paths: Vec<PermissionPath> = paths.into_iter().map(at).collect();
+    match (writes, kind) {
+        (true, _) if paths.is_empty() => unknown("it does not say which file it changes".into()),
+        (true, _) => PermissionAct::Edit { paths },
+        // The same input may stand for a deletion.
+        (false, "read" | "search") => PermissionAct::Read { paths },
+        (false, _) => unknown("it does not say what it does with them".into()),
+    }
+}
+
+/// The command, where it is a text or a list of words; of a list that starts a shell with a text, that.
+fn command_of(input: &Map<String, Value>) -> Option<String> {
+    let mut found = ["command", "cmd"].iter().filter_map(|key| input.get(*key));
+    let command = found.next()?;
+    if found.next().is_some() {
+        return None;
+    }
+    match command {
+        Value::String(text) => {
+            let words = plain_command::words(text).unwrap_or_default();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            Some(of_shell(&words).unwrap_or(text).to_owned())
+        }
+        Value::Array(words) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            let words = words?;
+            let joined = || words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+            Some(of_shell(&words).map_or_else(joined, str::to_owned))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+    .filter(|text| !text.trim().is_empty())
+}
+
+/// The text that a shell is started with, where that is all of the command.
+fn of_shell<'w>(words: &[&'w str]) -> Option<&'w str> {
+    let [shell, "-c" | "-lc", text] = *words else { return None };
+    matches!(shell.rsplit('/').next(), Some("sh" | "bash" | "zsh" | "dash")).then_some(text)
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+@%=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+fn folder_of(input: &Map<String, Value>) -> Result<Option<String>, ()> {
+    let mut folder = None;
+    for value in ["cwd", "workdir"].iter().filter_map(|key| input.get(*key)) {
+        match value {
+            Value::Null => {}
+            Value::String(text) if folder.is_none() => folder = Some(text.clone()),
+            Value::String(_) | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => return Err(()),
+        }
+    }
+    Ok(folder)
+}
+
+/// All paths in an object, and in the lists below it. `None` where one is no text, or they are too deep.
+fn collect(object: &Map<String, Value>, paths: &mut Vec<String>, depth: usize) -> Option<()> {
+    for (key, value) in object {
+        if PATH.contains(&key.as_str()) || key == "move_path" {
+            match value {
+                Value::String(path) => paths.push(path.clone()),
+                Value::Null => {}
+                Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => return None,
+            }
+        } else if matches!(key.as_str(), "diff" | "unified_diff" | "patch") {
+            paths.extend(named_in_patch(value.as_str()?));
+        } else if LISTS.contains(&key.as_str()) {
+            below(value, paths, depth.checked_sub(1)?)?;
+        }
+    }
+    Some(())
+}
+
+fn below(value: &Value, paths: &mut Vec<String>, depth: usize) -> Option<()> {
+    match value {
+        Value::Array(items) => items.iter().try_for_each(|item| match item {
+            Value::String(path) => {
+                paths.push(path.clone());
+                Some(())
+            }
+            Value::Object(object) => collect(object, paths, depth),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+        }),
+        // Each key is a path.
+        Value::Object(by_path) => by_path.iter().try_for_each(|(path, change)| {
+            paths.push(path.clone());
+            let Value::Object(change) = change else { return None };
+            // What a change is may be the key of one more object.
+            collect(change, paths, depth)?;
+            change.values().filter_map(Value::as_object).try_for_each(|inner| collect(inner, paths, depth))
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+/// The files that a patch names, in the forms of `diff` and of `apply_patch`.
+fn named_in_patch(patch: &str) -> Vec<String> {
+    const HEADS: [&str; 6] = ["--- ", "+++ ", "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+    let of = |line: &str| {
+        let path = HEADS.iter().find_map(|head| line.strip_prefix(head))?;
+        let path = path.split('\t').next().unwrap_or_default().trim_end();
+        let path = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
+        (!path.is_empty() && path != "/dev/null").then(|| path.to_owned())
+    };
+    let mut named: Vec<String> = patch.lines().filter_map(of).take(MOST_PATHS + 1).collect();
+    named.sort();
+    named.dedup();
+    named
+}
+
+/// The files of the differences in a call's contents, where they are all that is in it.
+fn differences(content: Option<&Value>) -> Option<Vec<String>> {
+    let items = content?.as_array()?;
+    let path = |item: &Value| {
+        let is_difference = item.get("type").and_then(Value::as_str) == Some("diff");
+        item.get("path").and_then(Value::as_str).filter(|_| is_difference).map(str::to_owned)
+    };
+    let paths: Option<Vec<String>> = items.iter().take(MOST_PATHS + 1).map(path).collect();
+    paths.filter(|paths| !paths.is_empty() && paths.len() <= MOST_PATHS)
+}
