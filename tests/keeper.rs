@@ -170,6 +170,7 @@ impl Run {
             stop_signal: KeeperStopSignal::Term,
             reading: git_axiom::process::keeper::spec::OutputDecoding::default(),
             output_cap: DEFAULT_OUTPUT_CAP,
+            acp: None,
             env: BTreeMap::from([marker, helper, ("AXIOM_TASK_ID".to_owned(), "t1".into())]),
         }
     }

@@ -111,6 +111,7 @@ fn agents_and_gates_are_offered_and_understood() {
         decision: None,
         held: None,
         sent: None,
+        always: None,
     };
     scratch.append(vec![git_axiom::model::state::event::Event::GateOpened { gate: Box::new(gate) }]);
     assert_eq!(ids_offered(&scratch, "", "git axiom kill e"), ["ed-001"]);

@@ -20,6 +20,7 @@ use axiom_model::agent::stream::summary::StreamSummary;
 use axiom_model::agent::stream::trouble::ModelTrouble;
 use axiom_model::base::ids::TaskId;
 use axiom_model::work::iteration::IterationReport;
+use axiom_model::work::permissions::permission_rule::PermissionMode;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::verifying::agent_check::{
     AgentCheckFacts, AgentCheckFinding, SCRIPT, SCRIPT_TEXT, TASK, TASK_SCRIPT, findings,
@@ -116,6 +117,8 @@ fn run(
     Repository::make(&repo, "main")?;
     let mut ctx = opening::open(&repo, VerbPurpose::Write)?;
     ctx.config.agents.grace_seconds = config.agents.grace_seconds;
+    // Nobody is there to be asked, and nothing but the scratch repository is worked on.
+    ctx.config.agents.permissions = PermissionMode::Allow;
     ctx.config.agents.time_limit = Some(CHECK_LIMIT.as_secs());
     let task = TaskId::new("check")?;
     edit::add(&mut ctx, new_task(&task, adapter))?;

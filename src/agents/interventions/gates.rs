@@ -35,6 +35,10 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &GateDecision) -> R
     if let Some(gates) = answered_after_crash(ctx, &ids, decision)? {
         return Ok(gates);
     }
+    if let GateDecision::Answered { text } = decision {
+        let gates = ids.iter().filter_map(|id| ctx.state().restorable.gates.get(id));
+        gates.filter(|gate| gate.kind == GateKind::Permission).try_for_each(|gate| gate.takes_as_permission(text))?;
+    }
     let of_plan = |id: &&GateId| GateKind::of_gate(id.as_str()) == Some(GateKind::Planning);
     if ids.iter().any(|id| of_plan(&id)) {
         plan::at_rest(ctx)?;
@@ -116,7 +120,7 @@ fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {
         [] => {
             let error = Error::new(Code::UnknownGate, format!("there is no open gate '{name}'"));
             if name == "all" {
-                return Err(error.hint("git axiom gate approve --all    approves all but questions and budgets"));
+                return Err(error.hint("git axiom gate approve --all    approves all but questions, budgets and permissions"));
             }
             Err(known_ids::hinted(ctx.state(), error, name, &[IdKind::Gate], "see 'git axiom gate list'"))
         }

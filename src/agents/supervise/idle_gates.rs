@@ -27,7 +27,7 @@ pub(crate) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
             GateKind::Merge | GateKind::HumanReview => {
                 !case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none())
             }
-            GateKind::Question => state.agent_on(task).is_none(),
+            GateKind::Question | GateKind::Permission => state.agent_on(task).is_none(),
             GateKind::Recovery | GateKind::Planning | GateKind::Budget | GateKind::Disk => false,
         }
     });

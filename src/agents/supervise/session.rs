@@ -143,6 +143,8 @@ impl Supervisor<'_> {
             | GateKind::Planning
             | GateKind::Budget
             | GateKind::Disk => true,
+            // Its keeper has the answer, or the agent works no more.
+            GateKind::Permission => false,
         });
         let merging = self.merges.is_at_work(&self.core);
         let is_busy = merging || !self.claims.starting.is_empty() || self.hooks.are_busy(self.core.desk.ctx);

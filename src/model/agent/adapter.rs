@@ -18,6 +18,12 @@ pub struct AgentAdapter {
     /// The program and its arguments. `{prompt}` and `{promptFile}` are replaced; without them the prompt is written to
     /// stdin.
     pub command: Vec<String>,
+    /// How it is talked to.
+    #[serde(default, skip_serializing_if = "AgentProtocol::is_lines")]
+    pub protocol: AgentProtocol,
+    /// The mode in which its sessions are, by the Agent Client Protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
     /// The whole command that goes on with a session; `{session}` is replaced by its id. Empty: the program cannot.
     #[serde(default)]
     pub resume: Vec<String>,
@@ -62,6 +68,25 @@ pub enum AdapterPromptKind {
     Prompt,
     /// Only the body of the task, which is a script.
     Script,
+}
+
+/// How a program is talked to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AgentProtocol {
+    /// It gets its prompt, works, prints, and ends.
+    #[default]
+    Lines,
+    /// It speaks the Agent Client Protocol over its standard input and output.
+    Acp,
+}
+
+impl AgentProtocol {
+    /// Whether it is the default.
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+    pub fn is_lines(&self) -> bool {
+        *self == Self::Lines
+    }
 }
 
 /// The signal that asks a program to stop.
@@ -149,6 +174,13 @@ impl AgentAdapter {
         if self.price.is_some_and(|price| [price.input, price.cached_input.unwrap_or(0.0), price.output].iter().any(bad_price)) {
             return Err(invalid(format!("{} is no price", of("price"))).hint("give US dollars per million tokens"));
         }
+        if self.protocol == AgentProtocol::Acp && (self.prompt != AdapterPromptKind::Prompt || !self.resume.is_empty()) {
+            return Err(invalid(format!("{} speaks the Agent Client Protocol", self.name)).why(format!(
+                "its prompt and its session go that way: {} and {} have no meaning",
+                of("prompt"),
+                of("resume")
+            )));
+        }
         self.stream.check().map_err(|error| error.context(of("stream")))?;
         self.silence_limit = self.silence_limit.filter(|seconds| *seconds > 0);
         Ok(self)
@@ -169,6 +201,11 @@ impl AgentAdapter {
     /// Whether anything says how many tokens its runs use.
     pub fn tells_tokens(&self) -> bool {
         self.stream.rules.iter().any(|rule| rule.input.is_some() || rule.output.is_some())
+    }
+
+    /// Whether it can go on with a session of its own.
+    pub fn can_resume(&self) -> bool {
+        self.protocol == AgentProtocol::Acp || !self.resume.is_empty()
     }
 
     /// What the tool of this name does.

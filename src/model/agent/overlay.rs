@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::adapter::{AgentAdapter, invalid};
+use super::presets::acp_value;
 use axiom_base::error::{Code, Result};
 
 /// The keys whose entries are merged, rather than the whole value replaced.
@@ -38,7 +39,30 @@ fn put(table: &mut Map<String, Value>, key: String, value: Value) {
     }
 }
 
+/// With what every program of the protocol says in the same words, where the table says nothing else.
+fn with_protocol(mut table: Value) -> Result<Value> {
+    if table.get("protocol").and_then(Value::as_str) == Some("acp")
+        && let (Some(table), Value::Object(common)) = (table.as_object_mut(), acp_value()?)
+    {
+        for (key, value) in common {
+            match (table.get_mut(&key), value) {
+                (Some(Value::Object(own)), Value::Object(more)) if BY_ENTRY.contains(&key.as_str()) => {
+                    for (entry, value) in more {
+                        own.entry(entry).or_insert(value);
+                    }
+                }
+                (Some(_), _) => {}
+                (None, value) => {
+                    table.insert(key, value);
+                }
+            }
+        }
+    }
+    Ok(table)
+}
+
 pub(super) fn adapter_of(table: Value) -> Result<AgentAdapter> {
+    let table = with_protocol(table)?;
     let name = table.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     if table.get("command").is_none() {
         return Err(invalid(format!("agents.{name} has no command"))

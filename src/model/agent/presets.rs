@@ -15,7 +15,19 @@ const PRESETS: &[(&str, &str)] = &[
     ("opencode", include_str!("presets/opencode.toml")),
     ("aider", include_str!("presets/aider.toml")),
     ("pi", include_str!("presets/pi.toml")),
+    ("claude-acp", include_str!("presets/claude-acp.toml")),
+    ("codex-acp", include_str!("presets/codex-acp.toml")),
+    ("gemini-acp", include_str!("presets/gemini-acp.toml")),
+    ("opencode-acp", include_str!("presets/opencode-acp.toml")),
 ];
+
+/// What the lines of every program of the Agent Client Protocol mean.
+const ACP: &str = include_str!("presets/acp-lines.toml");
+
+/// The keys that every program of the Agent Client Protocol has, where its table has none of its own.
+pub(super) fn acp_value() -> Result<Value> {
+    toml::from_str(ACP).map_err(|error| Error::new(Code::Internal, "the lines of the protocol are wrong").because(error))
+}
 
 /// The names of the presets.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -56,10 +68,10 @@ mod tests {
             assert_eq!(preset.exit_completes, name == "shell", "{name}");
             assert_eq!(preset.prompt == AdapterPromptKind::Script, name == "shell", "{name}");
             assert_eq!(preset.silence_limit, (name != "shell").then_some(900), "{name}");
-            assert_eq!(preset.resume.is_empty(), matches!(name, "shell" | "aider"), "{name}");
+            assert_eq!(preset.can_resume(), !matches!(name, "shell" | "aider"), "{name}");
             assert_eq!(preset.stream.format == StreamFormat::Text, matches!(name, "shell" | "aider"), "{name}");
         }
-        assert_eq!(names().count(), 7);
+        assert_eq!(names().count(), 11);
     }
 
     #[test]

@@ -103,6 +103,7 @@ impl From<&Gate> for OpenGateJson {
             decision,
             held,
             sent: _,
+            always: _,
         } = gate;
         let details = match kind {
             GateKind::Merge if cause.is_none() => OpenGateDetailsJson {
@@ -117,6 +118,7 @@ impl From<&Gate> for OpenGateJson {
             | GateKind::Recovery
             | GateKind::Planning
             | GateKind::Budget
+            | GateKind::Permission
             | GateKind::Disk => {
                 let limits = used.iter().map(BudgetUsageJson::from).collect();
                 OpenGateDetailsJson { notes: details.clone(), cause: *cause, limits, ..OpenGateDetailsJson::default() }

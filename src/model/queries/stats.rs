@@ -93,6 +93,10 @@ pub struct StatsSum {
     pub taken_back: u64,
     /// How often a task failed.
     pub failed: u64,
+    /// How many permissions agents asked a human for, or a checkpoint before, and got.
+    pub permissions_allowed: u64,
+    /// How many they did not get: rejected, or nobody answered.
+    pub permissions_refused: u64,
 }
 
 impl From<&UsageTally> for StatsSum {
@@ -109,6 +113,8 @@ impl From<&UsageTally> for StatsSum {
             merged: results.merged,
             taken_back: results.taken_back,
             failed: results.failed,
+            permissions_allowed: results.permitted,
+            permissions_refused: results.refused,
         }
     }
 }
@@ -152,7 +158,8 @@ pub fn csv(by: StatsGrouping, lines: &[StatsLine]) -> String {
         if by == StatsGrouping::Task {
             fields.push(field(title.as_deref().unwrap_or_default()));
         }
-        let StatsSum { iterations, tokens, tokens_unknown, cost_usd, cost_unknown, duration, merged, taken_back, failed } = sum;
+        let StatsSum { iterations, tokens, tokens_unknown, cost_usd, cost_unknown, duration, merged, taken_back, failed, .. } =
+            sum;
         let or_empty = |number: Option<String>| number.unwrap_or_default();
         fields.extend([iterations.to_string(), or_empty(tokens.map(|n| n.to_string())), tokens_unknown.to_string()]);
         fields.extend([or_empty(cost_usd.map(|n| n.to_string())), cost_unknown.to_string()]);

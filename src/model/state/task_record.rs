@@ -15,6 +15,7 @@ use crate::work::endings::last_run::LastIteration;
 use crate::work::gates::pending_answer::PendingAnswer;
 use crate::work::iteration::IterationReport;
 use crate::work::money::spending::{HighestIterationUsage, TaskResultCounts, UnknownUsage, UsageTally};
+use crate::work::permissions::permission_rule::PermissionRule;
 use crate::work::usd::Usd;
 use crate::work::verifying::kept_results::KeptVerifyResult;
 use crate::work::verifying::verification::{MergeVerification, ProgramUsage};
@@ -88,6 +89,9 @@ pub struct TaskRecord {
     /// Entries of the user's stash that went while agents worked on it, since it was merged last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stash_taken: Vec<TakenStashEntry>,
+    /// What a human allows its agents for as long as it is worked on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub permissions: Vec<PermissionRule>,
 }
 
 /// An entry of the user's stash that went while an agent worked on a task.
@@ -102,8 +106,17 @@ pub struct TakenStashEntry {
 
 /// How many answers are kept.
 const MOST_ANSWERS: usize = 20;
+/// How many rules a human may give for one task.
+const MOST_PERMISSIONS: usize = 200;
 
 impl TaskRecord {
+    /// A human allows its agents something for as long as it is worked on.
+    pub fn allow(&mut self, rule: &PermissionRule) {
+        if !self.permissions.contains(rule) && self.permissions.len() < MOST_PERMISSIONS {
+            self.permissions.push(rule.clone());
+        }
+    }
+
     /// What was used for it, and what became of it.
     pub fn tally(&self) -> UsageTally {
         UsageTally {

@@ -36,7 +36,9 @@ pub(crate) fn start(spec: &KeeperSpec, ProgramFolders { temp, spool, us }: Progr
     surroundings(&mut command, spec, ProgramFolders { temp, spool, us });
     // A file rather than a pipe: its size has no limit, it is complete even if the keeper dies, and a program that does not
     // read it causes no error.
-    let stdin = if args.prompt_used {
+    let stdin = if spec.acp.is_some() {
+        Stdio::piped()
+    } else if args.prompt_used {
         Stdio::null()
     } else {
         File::open(&spec.prompt_file).map_err(|e| Error::io("open the prompt", &spec.prompt_file, e))?.into()

@@ -4,6 +4,7 @@
 //!
 //! Begin reading with `owner`, then `run`.
 
+mod acp;
 pub(super) mod agent;
 mod finding_us;
 pub mod output;

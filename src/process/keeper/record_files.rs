@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_model::base::sealed;
+use axiom_model::work::permissions::permission_question::PermissionAnswer;
 
 /// The version of the formats of records.
 pub const VERSION: u32 = 1;
@@ -25,6 +26,11 @@ pub(crate) fn sealed_line<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8
 
 pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     files::write_atomic(path, &sealed_line(path, value)?)
+}
+
+/// Writes the answer to a question of a keeper, durably.
+pub fn write_answer(path: &Path, answer: &PermissionAnswer) -> Result<()> {
+    write_json(path, answer)
 }
 
 /// Reads what [`write_json`] wrote.

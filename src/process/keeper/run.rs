@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
+use super::acp::connection::{self, AcpConnection};
 use super::agent::{self, ProgramFolders};
 use super::output::{AgentOutputCollector, AgentOutputSettings};
 use super::record_files;
@@ -44,6 +45,8 @@ const MAX_MARKERS: usize = 16;
 struct ProgramEnd {
     cause: EndCause,
     status: Option<WaitStatus>,
+    /// Whether its turn was over: a program that is talked to would wait for the next one, and is ended.
+    is_over: bool,
     ended: EndedFamily,
     output: OutputRecord,
     tail: Vec<u8>,
@@ -51,7 +54,14 @@ struct ProgramEnd {
 
 impl ProgramEnd {
     fn unstarted(cause: EndCause) -> Self {
-        Self { cause, status: None, ended: EndedFamily::default(), output: OutputRecord::default(), tail: Vec::new() }
+        Self {
+            cause,
+            status: None,
+            is_over: false,
+            ended: EndedFamily::default(),
+            output: OutputRecord::default(),
+            tail: Vec::new(),
+        }
     }
 }
 
@@ -99,10 +109,18 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
         }
         false => ([None, None], None),
     };
+    let mut acp = None;
     let pipes = child.stdout.take().zip(child.stderr.take());
     let output = pipes
         .ok_or_else(|| Error::new(Code::Internal, "a pipe is missing"))
-        .and_then(|pipes| AgentOutputCollector::start(&keeper.spec.log, AgentOutputSettings::of(&keeper.spec), pipes, taps));
+        .and_then(|pipes| {
+            let (taps, talks) = connection::talking(&keeper.spec, child.stdin.take(), taps)?;
+            acp = talks;
+            Ok((pipes, taps))
+        })
+        .and_then(|(pipes, taps)| {
+            AgentOutputCollector::start(&keeper.spec.log, AgentOutputSettings::of(&keeper.spec), pipes, taps)
+        });
     let output = match output {
         Ok(output) => output,
         Err(error) => {
@@ -122,10 +140,12 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
         family: Vec::new(),
         note: (begun + NOTE_FIRST, NOTE_FIRST),
         asked: None,
+        acp: &mut acp,
         cause: EndCause::Exited,
     };
     let grace = watch.until_end(&mut reaper);
     let cause = watch.cause;
+    let is_over = watch.acp.as_ref().is_some_and(|acp| acp.over.is_some());
     control::lock(&keeper.holds).close();
     let ended = family::end_all(Some(pid), grace, &mut || reaper.collect());
     reaper.collect();
@@ -138,8 +158,11 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
         }
         std::thread::sleep(Duration::from_secs(1));
     }
+    if let Some(acp) = &mut acp {
+        acp.permissions.end(&mut keeper.spool);
+    }
     let tail = if keeper.spec.reading.finds_texts() { Vec::new() } else { tail };
-    ProgramEnd { cause, status: reaper.status, ended, output, tail }
+    ProgramEnd { cause, status: reaper.status, is_over, ended, output, tail }
 }
 
 /// Waits for ended children: the program, and orphans that this process has adopted.
@@ -185,6 +208,8 @@ struct ProgramWatch<'a> {
     note: (Instant, Duration),
     /// When the stop signal was sent.
     asked: Option<Instant>,
+    /// The session with a program that is talked to.
+    acp: &'a mut Option<AcpConnection>,
     cause: EndCause,
 }
 
@@ -217,6 +242,9 @@ impl ProgramWatch<'_> {
             if let Some(Err(error)) = self.told.as_mut().map(|told| told.record(&mut self.keeper.spool)) {
                 tracing::warn!(%error, "what the output says is not recorded yet");
             }
+            if self.is_over() {
+                return DESCENDANTS_GRACE;
+            }
             let took = self.keeper.spool.take() > 0;
             self.keeper.spool.news().iter().for_each(|signal| self.output.report(signal));
             if took {
@@ -236,6 +264,11 @@ impl ProgramWatch<'_> {
         }
     }
 
+    /// Looks after the session with a program that is talked to; returns whether it is over, and the program had the time to end by itself.
+    fn is_over(&mut self) -> bool {
+        self.acp.as_mut().is_some_and(|acp| acp.is_over(&mut self.keeper.spool))
+    }
+
     /// Looks at the workspace and the descendants. Returns when to look again, if nothing rings.
     fn look(&mut self) -> Duration {
         note_alive(&self.keeper.record.dir);
@@ -251,7 +284,8 @@ impl ProgramWatch<'_> {
             self.note = (Instant::now() + pause, pause);
         }
         let until_noted = self.note.0.saturating_duration_since(Instant::now());
-        if self.missing.is_some() { TICK } else { until_noted.max(TICK) }
+        let until_answered = self.acp.as_ref().map_or(Duration::MAX, AcpConnection::next_look);
+        if self.missing.is_some() { TICK } else { until_noted.max(TICK).min(until_answered) }
     }
 
     /// Asks the program to end where it went beyond a limit. Returns when the next one comes; zero where the time that it had
@@ -264,8 +298,12 @@ impl ProgramWatch<'_> {
             // A program that is held cannot say anything.
             self.heard = Instant::now();
         }
+        // The time for which it waits for a human is not its own.
+        let waits = self.acp.as_ref().is_some_and(|acp| acp.permissions.is_waited_for());
+        self.heard = if waits { Instant::now() } else { self.heard };
+        let waited = self.acp.as_ref().map_or(Duration::ZERO, |acp| acp.permissions.waited());
         let silent = self.output.silent_for().min(self.heard.elapsed());
-        let of_time = left(self.keeper.spec.time_limit_seconds, self.begun.elapsed());
+        let of_time = left(self.keeper.spec.time_limit_seconds, self.begun.elapsed().saturating_sub(waited));
         let of_silence = left(self.keeper.spec.silence_limit_seconds, silent);
         if of_time.is_zero() {
             self.ask(EndCause::TimeLimit);
@@ -288,6 +326,12 @@ impl ProgramWatch<'_> {
         self.cause = cause;
         // A held process would not react to a signal.
         control::lock(&self.keeper.holds).close();
+        if let Some(acp) = self.acp.as_mut() {
+            // Its program would only lose the end of the turn by a signal. After the time that it has, it is ended.
+            acp.lines.cancel();
+            acp.permissions.end(&mut self.keeper.spool);
+            return;
+        }
         let signal = match self.keeper.spec.stop_signal {
             KeeperStopSignal::Term => Signal::TERM,
             KeeperStopSignal::Int => Signal::INT,
@@ -313,6 +357,8 @@ fn sync_work(keeper: &Keeper) -> WorkOnDisk {
 
 fn write_end(keeper: &Keeper, end: ProgramEnd, work: WorkOnDisk) -> Result<()> {
     let dir = &keeper.record.dir;
+    // How the program ends that had nothing more to do says nothing.
+    let status = end.status.filter(|_| !end.is_over);
     let mut said: Vec<AgentSignal> = markers(&String::from_utf8_lossy(&end.tail), &keeper.spec.token);
     let older = said.len().saturating_sub(MAX_MARKERS);
     said.drain(..older);
@@ -328,8 +374,8 @@ fn write_end(keeper: &Keeper, end: ProgramEnd, work: WorkOnDisk) -> Result<()> {
         ended_at: env::now(),
         lasted_millis: u64::try_from(keeper.begun.elapsed().as_millis()).ok(),
         cause: end.cause,
-        code: end.status.and_then(WaitStatus::exit_status),
-        signal: end.status.and_then(WaitStatus::terminating_signal),
+        code: if end.is_over { Some(0) } else { status.and_then(WaitStatus::exit_status) },
+        signal: status.and_then(WaitStatus::terminating_signal),
         output: end.output,
         markers: said,
         signals: keeper.spool.recorded(),

@@ -16,6 +16,7 @@ use axiom_model::agent::adapter;
 use axiom_model::agent::stream::rules::{StreamFormat, StreamRules};
 use axiom_model::agent::tool_kind::ToolKind;
 use axiom_model::base::ids::{AgentId, TaskId, Token};
+use axiom_model::work::permissions::permission_rule::PermissionPolicy;
 
 /// The specification's file name in the folder of the run.
 pub const SPEC: &str = "spec.json";
@@ -131,6 +132,9 @@ pub struct KeeperSpec {
     /// How its output is read.
     #[serde(default)]
     pub reading: OutputDecoding,
+    /// How it is talked to by the Agent Client Protocol, where it speaks that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acp: Option<AcpRunSettings>,
     /// Variables for the program in addition to those it inherits (`AXIOM_TASK_ID` …). `AXIOM_TOKEN`, `AXIOM_SPOOL`,
     /// `TMPDIR`, `PWD` and `GIT_CEILING_DIRECTORIES` are set by the keeper. No secrets and no inherited variables: this is
     /// stored.
@@ -189,6 +193,25 @@ impl OutputDecoding {
     }
 }
 
+/// How a program is talked to by the Agent Client Protocol.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AcpRunSettings {
+    /// The session to go on with.
+    pub resumes: Option<String>,
+    /// The mode of the session, where one is wanted.
+    pub mode: Option<String>,
+    /// What it may do without a question.
+    pub policy: PermissionPolicy,
+    /// After how many seconds without an answer a permission is refused.
+    pub timeout_seconds: u64,
+}
+
+/// The file, in the folder of a run, with the answer to this question.
+pub fn permission_file(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("permission-{number}.json"))
+}
+
 /// The largest prompt, in bytes.
 pub(super) const MAX_PROMPT: u64 = 64 * 1024 * 1024;
 
@@ -224,6 +247,7 @@ mod tests {
             stop_signal: KeeperStopSignal::Int,
             reading: OutputDecoding::default(),
             output_cap: DEFAULT_OUTPUT_CAP,
+            acp: Some(AcpRunSettings::default()),
             env: BTreeMap::from([("AXIOM_WORKTREE".to_owned(), odd("/ws"))]),
         };
         let path = spec.write().unwrap();

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::acp::connection::AcpTap;
 use super::spec::KeeperSpec;
 use super::spool::SignalSpool;
 use crate::keeper::spec::MAX_PROMPT;
@@ -17,7 +18,7 @@ use axiom_model::work::signals::signal::AgentSignal;
 use axiom_model::work::signals::signal_queue::RunSignalQueue;
 
 /// What both sides share. The reader never waits for a disk: nobody records while it is locked.
-type SharedStreamState = Arc<Mutex<RunSignalQueue>>;
+pub(super) type SharedStreamState = Arc<Mutex<RunSignalQueue>>;
 
 fn lock(shared: &SharedStreamState) -> MutexGuard<'_, RunSignalQueue> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
@@ -30,11 +31,26 @@ pub(super) struct StreamTap {
     texts: bool,
     heard: SharedStreamState,
     rope: Arc<WakeSender>,
+    /// Of a program that is talked to: what answers it.
+    acp: Option<AcpTap>,
 }
 
 impl StreamTap {
+    /// The same, of a program that is talked to.
+    pub fn talking(self, acp: AcpTap) -> Self {
+        Self { acp: Some(acp), ..self }
+    }
+
     pub fn feed(&mut self, bytes: &[u8]) {
-        let seen = self.decoder.feed(bytes);
+        let seen = match &mut self.acp {
+            Some(acp) => {
+                let seen = acp.feed(bytes, &mut self.decoder, &self.heard);
+                // What it asks for is no part of that.
+                self.rope.ring();
+                seen
+            }
+            None => self.decoder.feed(bytes),
+        };
         self.tell(seen);
     }
 
@@ -75,6 +91,7 @@ pub(super) fn open(spec: &KeeperSpec, rope: &Arc<WakeSender>) -> ([StreamTap; 2]
         texts,
         heard: Arc::clone(&heard),
         rope: Arc::clone(rope),
+        acp: None,
     };
     let taps = [tap(AgentOutputStream::Standard, reading.finds_texts()), tap(AgentOutputStream::Error, false)];
     (taps, StreamRecorder { heard, pending: Vec::new() })

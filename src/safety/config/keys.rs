@@ -64,6 +64,9 @@ pub const KEYS: &[ConfigKey] = &[
     key("agents", "logLimit", ConfigValueKind::Megabytes),
     key("agents", "workspaceRoot", ConfigValueKind::Folder),
     key("agents", "promptTemplate", ConfigValueKind::Template),
+    key("agents", "permissions", ConfigValueKind::OneOf(&["ask", "workspace", "allow"])),
+    key("agents", "permissionRules", ConfigValueKind::Permissions),
+    key("agents", "permissionTimeout", ConfigValueKind::Seconds),
     key("attach", "keepPrompts", ConfigValueKind::Number(1, 100_000)),
     key("attach", "minInterval", ConfigValueKind::Seconds),
     key("attach", "deadline", ConfigValueKind::Number(1, 15)),
@@ -96,6 +99,8 @@ pub const OF_PERSONA: &str = "personas.<name>";
 /// The keys of tables that have a name of the user's choice: agent programs and personas.
 pub const NAMED_KEYS: &[ConfigKey] = &[
     key(OF_AGENT, "command", ConfigValueKind::List),
+    key(OF_AGENT, "protocol", ConfigValueKind::OneOf(&["lines", "acp"])),
+    key(OF_AGENT, "mode", ConfigValueKind::Text),
     key(OF_AGENT, "resume", ConfigValueKind::List),
     key(OF_AGENT, "exitCompletes", ConfigValueKind::Switch),
     key(OF_AGENT, "stopSignal", ConfigValueKind::Signal),

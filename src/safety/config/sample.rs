@@ -102,6 +102,14 @@ const LINES: &[SampleConfigKey] = &[
         "How large all logs of agents may be; the oldest of finished tasks go first. 0: any.",
         Some("\"5GB\""),
     ),
+    line("agents", "permissions", "What agents of the protocol ACP may do unasked: ask, workspace or allow.", None),
+    line(
+        "agents",
+        "permissionRules",
+        "Rules before that; the first that fits counts. See docs/ACP.md.",
+        Some("[\"allow command cargo test *\"]"),
+    ),
+    line("agents", "permissionTimeout", "After how long a question that nobody answers is answered with no.", None),
     line("agents", "workspaceRoot", "Where workspaces are made, relative to the main worktree.", None),
     line(
         "agents",

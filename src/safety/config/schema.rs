@@ -8,6 +8,7 @@ use serde_json::Value;
 use axiom_model::checkpoint::marks::CheckpointTagPolicy;
 use axiom_model::work::guarded;
 use axiom_model::work::money::budget::BudgetLimits;
+use axiom_model::work::permissions::permission_rule::{PermissionMode, PermissionRule};
 use axiom_model::work::sessions::disk::DiskSpaceThresholds;
 use axiom_model::work::usd::Usd;
 
@@ -208,6 +209,12 @@ section! {
         workspace_root: String = ".worktrees".into(),
         /// The template of the prompts, if it is not the one that is built in.
         prompt_template: Option<String> = None,
+        /// What agents that speak the Agent Client Protocol may do without a question.
+        permissions: PermissionMode = PermissionMode::Workspace,
+        /// Rules before that; the first that fits counts.
+        permission_rules: Vec<PermissionRule> = Vec::new(),
+        /// After how long a question that nobody answers is answered with no, in seconds.
+        permission_timeout: u64 = 600,
         /// What is set for agent programs, by their names: it is laid over a preset's keys, or it is a program of the user's own.
         adapters: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new(),
     }

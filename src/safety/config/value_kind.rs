@@ -8,6 +8,7 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::forms::with_unit::{SECONDS, with_unit};
 use axiom_model::prompt::template::PromptTemplate;
 use axiom_model::work::money::amounts;
+use axiom_model::work::permissions::permission_rule::PermissionRule;
 
 /// The kind of values that a key accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub enum ConfigValueKind {
     Patterns,
     /// A list of names of files and folders, which may be in any folder. Nothing in them has a special meaning.
     Names,
+    /// A list of rules for permissions.
+    Permissions,
     /// The name of a signal.
     Signal,
     /// One of these words.
@@ -70,6 +73,7 @@ impl ConfigValueKind {
             Self::Folder => "a folder, absolute or relative to the main worktree, but not that itself".into(),
             Self::List => "a list of texts".into(),
             Self::Names => "a list of files or folders without wildcards, such as [\".envrc\", \"deploy/prod\"]".into(),
+            Self::Permissions => "a list of rules, such as [\"allow command cargo test *\", \"ask edit *.sql\"]".into(),
             Self::Signal => format!("one of {}", SIGNALS.join(", ")),
             Self::OneOf(words) => format!("one of {}", words.join(", ")),
             Self::Template => "a template with placeholders, such as {{task.title}}".into(),
@@ -93,6 +97,7 @@ impl ConfigValueKind {
             | Self::List
             | Self::Patterns
             | Self::Names
+            | Self::Permissions
             | Self::Signal
             | Self::OneOf(_)
             | Self::Template
@@ -123,6 +128,10 @@ impl ConfigValueKind {
                 Ok(value)
             }
             (Self::Names, Value::Array(items)) if items.iter().all(|item| item.as_str().is_some_and(is_name)) => Ok(value),
+            (Self::Permissions, Value::Array(items)) => {
+                let rules = items.iter().map(|item| item.as_str().unwrap_or_default().parse::<PermissionRule>());
+                rules.collect::<Result<Vec<_>>>().map(|_| value).map_err(|error| error.context(name))
+            }
             (Self::Patterns, Value::Array(items)) if items.iter().all(|item| item.as_str().is_some_and(is_pattern)) => Ok(value),
             (Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Days, Value::Number(number)) => {
                 if number.as_u64().is_some_and(in_range) { Ok(value) } else { refuse() }
@@ -166,8 +175,8 @@ impl ConfigValueKind {
                 last.parse::<u64>().map_or_else(|_| Value::from(last), Value::from)
             }
             Self::Text | Self::Folder | Self::Signal | Self::OneOf(_) | Self::Template | Self::Table => Value::from(last),
-            Self::List | Self::Patterns | Self::Names if texts == [""] => Value::Array(Vec::new()),
-            Self::List | Self::Patterns | Self::Names => Value::from(texts.to_vec()),
+            Self::List | Self::Patterns | Self::Names | Self::Permissions if texts == [""] => Value::Array(Vec::new()),
+            Self::List | Self::Patterns | Self::Names | Self::Permissions => Value::from(texts.to_vec()),
         }
     }
 }

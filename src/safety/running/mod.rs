@@ -1,5 +1,6 @@
 //! What is run for a project: verify steps, personas, hooks; and what they print. Begin reading with `steps`.
 
+pub mod acp_settings;
 pub mod hooks;
 pub mod output;
 pub mod programs;

@@ -51,7 +51,8 @@ files are merged only as they were when the gate showed them, or it waits again.
 question needs 'git axiom gate answer'. At a budget: it goes on once, with as much again,
 counted from now; 'git axiom gate answer GATE $10' raises the limit instead. At the disk's, the
 space is looked at again at once; that gate closes by itself once there is enough. At one of
-kind planning: that version of the plan is approved, at once. If no supervisor runs, the next
+kind planning: that version of the plan is approved, at once. At a permission: the agent may do
+it this once. If no supervisor runs, the next
 'git axiom run' acts on it; a merge can be done at once by
 'git axiom merge TASK'.")]
     #[command(override_usage = "git axiom gate approve <GATE>...\n       git axiom gate approve --all")]
@@ -59,7 +60,7 @@ kind planning: that version of the plan is approved, at once. If no supervisor r
         /// The gates' ids, or their tasks'
         #[arg(value_name = "GATE", required_unless_present = "all")]
         gates: Vec<String>,
-        /// All gates except questions and budgets: more money or time is allowed for each by its name
+        /// All gates except questions, budgets and permissions: these are allowed for each by its name
         #[arg(long, conflicts_with = "gates")]
         all: bool,
     },
@@ -68,7 +69,8 @@ The task is blocked with the reason, and what the agent did stays on its branch 
 workspace. 'git axiom task unblock TASK' makes it pending again. A version of a plan is not
 approved, and the reason is what is to be different in the next one. If no supervisor runs, the
 next 'git axiom run' blocks it, unless you unblock it first. At the gate of the disk, or of the
-session's budget, the session ends.")]
+session's budget, the session ends. At a permission the agent goes on without it, and no task is
+blocked.")]
     Reject {
         /// The gate's id, or its task's
         gate: String,
@@ -80,7 +82,8 @@ session's budget, the session ends.")]
 The agent gets question and answer in the prompt of its next iteration. It begins at once if a
 supervisor runs, otherwise with the next 'git axiom run'. At a gate of kind planning it is the
 answer to a planner's question. Where a crash cut a task off, 'complete' lets what is on its
-branch be verified and merged, and 'anew' begins the task anew.")]
+branch be verified and merged, and 'anew' begins the task anew. Where an agent asks for a
+permission, 'always' allows the same for the rest of its task, by the rule that the gate shows.")]
     Answer {
         /// The gate's id, or its task's
         gate: String,

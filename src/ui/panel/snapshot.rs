@@ -196,6 +196,8 @@ pub struct WaitingRow {
     pub decided: Option<String>,
     /// Whether words are asked for.
     pub asks: bool,
+    /// Whether it can be allowed for the rest of the task: at the gate of a permission.
+    pub always: bool,
 }
 
 /// Tasks by what they are.

@@ -1,6 +1,7 @@
 //! `git axiom run` and what humans do while it runs, from outside: real repositories, real processes, scripts as agents.
 
 mod acceptance;
+mod acp;
 mod agents_and_control;
 mod another_boot;
 mod as_git_merges;

@@ -358,6 +358,7 @@ fn gate(salt: u32) -> Gate {
         decision: None,
         held: (is_later(salt) && salt.is_multiple_of(5)).then_some(TaskHoldReason::RolledBack),
         sent: None,
+        always: None,
     }
 }
 

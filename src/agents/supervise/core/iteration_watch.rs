@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use axiom_model::agent::stream::summary::StreamSummary;
 use axiom_model::base::ids::Token;
 use axiom_model::work::iteration_marker::IterationMarker;
+use axiom_model::work::permissions::permission_question::PermissionQuestion;
 use axiom_model::work::signals::signal::AgentSignal;
 
 /// How far the signals of an iteration were read.
@@ -18,6 +19,19 @@ pub(crate) struct SignalCounts {
     pub(crate) heard: u64,
     /// How many of them the agent itself has sent.
     pub(crate) reported: u64,
+    /// The permissions that its agent waits for, as far as they were read.
+    pub(crate) asked: Vec<PermissionQuestion>,
+}
+
+impl IterationWatch {
+    /// Notes what its keeper says of permissions.
+    pub(crate) fn hear_permission(&mut self, signal: &AgentSignal) {
+        if let AgentSignal::PermissionAsked(question) = signal {
+            self.signals.asked.push((**question).clone());
+        } else if let AgentSignal::PermissionEnded { number, .. } = signal {
+            self.signals.asked.retain(|asked| asked.number != *number);
+        }
+    }
 }
 
 /// A running iteration.

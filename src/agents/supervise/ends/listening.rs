@@ -54,6 +54,7 @@ impl AgentRuns {
             let signal = received.signal;
             if let Some(watch) = self.watch_mut(agent) {
                 signal_summary::add(&mut watch.told, &signal);
+                watch.hear_permission(&signal);
                 watch.marker = IterationMarker::after(watch.marker.take(), &signal, &watch.told, received.at);
                 watch.heard_at = Some(received.at);
                 if let AgentSignal::Progress { .. } = signal {

@@ -9,6 +9,7 @@ pub(crate) mod last_signs;
 pub(crate) mod listening;
 pub(crate) mod model;
 pub(crate) mod not_committed;
+pub(crate) mod permissions;
 pub(crate) mod set_aside;
 pub(crate) mod settle;
 pub(crate) mod silent_end;

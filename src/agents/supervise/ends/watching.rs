@@ -45,6 +45,9 @@ impl IterationCare {
         }
         let state = iteration_state(&dir, &work.stage)?;
         let heard = core.runs.listen(&mut core.desk, agent, token, &dir)?;
+        let is_alive = matches!(state, IterationState::Known(KeeperState::Alive(_)));
+        let settled = core.settle_permissions((agent, work), &dir, is_alive)?;
+        let heard = heard || settled;
         let is_cut_off =
             matches!(state, IterationState::Lost(_) | IterationState::Known(KeeperState::Dead(_) | KeeperState::Unproved(_)));
         if is_cut_off {

@@ -89,7 +89,7 @@ impl IterationCare {
             token: token.clone(),
             from: from.clone(),
             exit_completes: program.exit_completes,
-            program: if program.resume.is_empty() { String::new() } else { program.name.clone() },
+            program: if program.can_resume() { program.name.clone() } else { String::new() },
             resumes,
         })?;
         core.runs.at(agent).prepared = None;

@@ -12,12 +12,14 @@ use crate::supervise::core::task_memory::TaskMemory;
 use crate::supervise::setup::SessionSetup;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
+use axiom_model::agent::adapter::AgentProtocol;
 use axiom_model::work::endings::resuming;
 use axiom_model::work::tasks::task::Task;
 use axiom_process::client::launch;
 use axiom_process::keeper::record_files::VERSION;
 use axiom_process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck};
 use axiom_safety::context::handle::Context;
+use axiom_safety::running::acp_settings::acp_settings;
 
 /// An iteration whose keeper can be started.
 #[derive(Debug)]
@@ -87,7 +89,9 @@ fn keeper_spec(
     ];
     let recovery = files.recovery.map(|path| ("AXIOM_RECOVERY_CONTEXT".to_owned(), path.into_os_string()));
     let own = program.env.iter().map(|(name, value)| (name.clone(), OsString::from(value)));
-    let command = resumes.map_or_else(|| program.command.clone(), |id| resuming::command(program, id));
+    let rules = ctx.state().record.tasks.get(&task.id).map_or(&[][..], |record| record.permissions.as_slice());
+    let by_command = resumes.filter(|_| program.protocol == AgentProtocol::Lines);
+    let command = by_command.map_or_else(|| program.command.clone(), |id| resuming::command(program, id));
     let mut words = command.into_iter().map(OsString::from);
     Ok(KeeperSpec {
         v: VERSION,
@@ -108,6 +112,7 @@ fn keeper_spec(
         silence_limit_seconds: config.silence_limit.or(program.silence_limit),
         stop_signal: program.stop_signal.into(),
         output_cap: DEFAULT_OUTPUT_CAP,
+        acp: acp_settings(&ctx.config, program, resumes, rules),
         reading: OutputDecoding { program: program.name.clone(), rules: program.stream.clone(), tools: program.tools.clone() },
         env: own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).chain(recovery).collect(),
     })

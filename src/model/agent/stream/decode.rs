@@ -167,6 +167,8 @@ impl DecodedStream {
                 self.answered(|| text_hash(&[&text]));
                 if piece { self.piece(text) } else { self.tell(StreamEvent::Text { text }) }
             }
+            // Some programs tell the beginning of a call several times, each time with more of it.
+            StreamEvent::ToolStarted(call) if call.id.is_some() && self.begun.iter().any(|begun| begun.id == call.id) => {}
             StreamEvent::ToolStarted(call) => {
                 self.answered(|| call.hash.clone());
                 self.begin(call);

@@ -7,6 +7,8 @@ use crate::state::current_state::State;
 use crate::work::agent::{AgentWork, EarlierReports, IterationStage};
 use crate::work::endings::last_run::LastIteration;
 use crate::work::iteration::{IterationOutcome, IterationReport};
+use crate::work::money::spending::TaskResult;
+use crate::work::permissions::permission_question::PermissionEnd;
 use crate::work::signals::signal::AgentSignal;
 use crate::work::verifying::kept_results;
 use crate::work::verifying::kept_results::KeptVerifyResult;
@@ -71,6 +73,16 @@ impl State {
             work.phase = Some(name.clone());
         }
         let task = work.task.clone();
+        if let AgentSignal::PermissionEnded { end, .. } = signal {
+            let result = match end {
+                PermissionEnd::Allowed => Some(TaskResult::Permitted),
+                PermissionEnd::Rejected | PermissionEnd::Unanswered => Some(TaskResult::Refused),
+                PermissionEnd::Cancelled => None,
+            };
+            if let Some(result) = result {
+                spending::became(self, &task, result, at);
+            }
+        }
         self.restorable.reports.entry(task).or_default().hear(signal, at);
         Ok(())
     }

@@ -129,6 +129,10 @@ pub(super) fn decide_gate(state: &mut State, id: &GateId, decision: &GateDecisio
             if let (Some(answer), Some(task)) = (PendingAnswer::given(&gate, decision), &gate.task_id) {
                 state.record.tasks.entry(task.clone()).or_default().answer = Some(answer);
             }
+            let rule = gate.always.as_deref().filter(|_| matches!(decision, GateDecision::Answered { .. }));
+            if let (Some(rule), Some(task)) = (rule, &gate.task_id) {
+                state.record.tasks.entry(task.clone()).or_default().allow(rule);
+            }
             state.record.last_action = Some(format!("decided {id}"));
             Ok(())
         }

@@ -65,6 +65,8 @@ pub fn classify(end: &AgentProgramEnd, verdict: Option<&AgentSignal>, exit_compl
         | AgentSignal::ResponseReceived(_)
         | AgentSignal::Session { .. }
         | AgentSignal::Seen(_)
+        | AgentSignal::PermissionAsked(_)
+        | AgentSignal::PermissionEnded { .. }
         | AgentSignal::Estimate { .. }
         | AgentSignal::Depends { .. } => None,
     });

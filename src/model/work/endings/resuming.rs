@@ -108,7 +108,7 @@ pub fn session<'a>(last: Option<&'a LastIteration>, now: NextIterationStart<'_>)
     let as_it_was = |changes: &[String]| changes.iter().all(|path| last.left_out_why(path).is_some());
     Some(if now.program.name != session.program {
         Err(FreshStartReason::OtherProgram)
-    } else if now.program.resume.is_empty() || now.program.prompt != AdapterPromptKind::Prompt {
+    } else if !now.program.can_resume() || now.program.prompt != AdapterPromptKind::Prompt {
         Err(FreshStartReason::NoCommand)
     } else if !can_be_in_a_command(&session.id) {
         Err(FreshStartReason::OddId)

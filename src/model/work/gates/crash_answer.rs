@@ -17,7 +17,8 @@ pub enum CrashGateAnswer {
 impl CrashGateAnswer {
     /// The answer that these words give at the gates; `None` where others take words.
     pub fn of(gates: &[Gate], text: &str) -> Result<Option<Self>> {
-        let takes_words = |gate: &&Gate| matches!(gate.kind, GateKind::Question | GateKind::Budget | GateKind::Planning);
+        let takes_words =
+            |gate: &&Gate| matches!(gate.kind, GateKind::Question | GateKind::Budget | GateKind::Planning | GateKind::Permission);
         let Some(gate) = gates.iter().find(|gate| !takes_words(gate)) else { return Ok(None) };
         let approve = gate.kind.command(gate.id.as_str());
         if gates.iter().any(|gate| gate.kind != GateKind::HumanReview || gate.cause != Some(ReviewCause::Recovery)) {

@@ -3,6 +3,7 @@
 mod gate_kind;
 mod gate_reasons;
 mod merge_target;
+pub mod permission_gate;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use crate::base::names::Oid;
 use crate::work::guarded::{AllowedGuardedFiles, GuardedFilesDigest};
 use crate::work::iteration::ReviewCause;
 use crate::work::money::budget::BudgetUsage;
+use crate::work::permissions::permission_rule::PermissionRule;
 use axiom_base::error::Result;
 pub use gate_kind::{AfterHalt, GateKind, TaskHoldReason};
 pub use gate_reasons::{
@@ -92,6 +94,9 @@ pub struct Gate {
     /// Which agent claims the task, where a human sends it there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<GateRedirect>,
+    /// What else an answer can allow for the rest of the task, at the gate of a permission.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub always: Option<Box<PermissionRule>>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
@@ -137,6 +142,7 @@ impl Gate {
             decision: None,
             held: None,
             sent: None,
+            always: None,
         }
     }
 
@@ -252,7 +258,8 @@ impl Gate {
     /// Whether it is decided with all others at once: it waits for a yes or no. More money or time is allowed, and a question answered, for
     /// each by its name.
     pub fn goes_with_all(&self) -> bool {
-        let needs_its_name = matches!(self.kind, GateKind::Question | GateKind::Budget) || asks_of_planner(self.id.as_str());
+        let needs_its_name = matches!(self.kind, GateKind::Question | GateKind::Budget | GateKind::Permission)
+            || asks_of_planner(self.id.as_str());
         self.decision.is_none() && !needs_its_name
     }
 
@@ -283,6 +290,7 @@ impl Gate {
             | GateKind::HumanReview
             | GateKind::Recovery
             | GateKind::Planning
+            | GateKind::Permission
             | GateKind::Disk => self.detail_lines(),
         }
     }

@@ -31,6 +31,7 @@ impl PendingAnswer {
                 | GateKind::Recovery
                 | GateKind::Planning
                 | GateKind::Budget
+                | GateKind::Permission
                 | GateKind::Disk,
                 _,
             ) => return None,

@@ -82,6 +82,17 @@ pub struct TaskResultCounts {
     pub taken_back: u64,
     /// Failed: no iterations or retries were left.
     pub failed: u64,
+    /// Permissions that agents asked for and got.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub permitted: u64,
+    /// Permissions that they did not get.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refused: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl TaskResultCounts {
@@ -97,6 +108,8 @@ impl TaskResultCounts {
             TaskResult::Merged => &mut self.merged,
             TaskResult::TakenBack => &mut self.taken_back,
             TaskResult::Failed => &mut self.failed,
+            TaskResult::Permitted => &mut self.permitted,
+            TaskResult::Refused => &mut self.refused,
         };
         *number = number.saturating_add(1);
     }
@@ -111,6 +124,10 @@ pub enum TaskResult {
     TakenBack,
     /// It failed.
     Failed,
+    /// Its agent got a permission that it had asked for.
+    Permitted,
+    /// It did not get one.
+    Refused,
 }
 
 /// The most that one iteration is known to have used elsewhere.
@@ -181,6 +198,8 @@ impl UsageTally {
                 merged: add(self.results.merged, other.results.merged),
                 taken_back: add(self.results.taken_back, other.results.taken_back),
                 failed: add(self.results.failed, other.results.failed),
+                permitted: add(self.results.permitted, other.results.permitted),
+                refused: add(self.results.refused, other.results.refused),
             },
         };
     }

@@ -33,6 +33,8 @@ impl IterationMarker {
             | AgentSignal::Subtask { .. }
             | AgentSignal::File(_)
             | AgentSignal::Ready { .. }
+            | AgentSignal::PermissionAsked(_)
+            | AgentSignal::PermissionEnded { .. }
             | AgentSignal::Estimate { .. }
             | AgentSignal::Depends { .. }
             | AgentSignal::Session { .. }

@@ -116,6 +116,8 @@ impl TaskReports {
             | AgentSignal::Blocked { .. }
             | AgentSignal::Waiting { .. }
             | AgentSignal::Learning { .. }
+            | AgentSignal::PermissionAsked(_)
+            | AgentSignal::PermissionEnded { .. }
             | AgentSignal::ToolStarted(_)
             | AgentSignal::ToolCompleted(_)
             | AgentSignal::RequestSent(_)

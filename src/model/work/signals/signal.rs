@@ -8,6 +8,7 @@ use crate::agent::stream::stream_event::{ModelExchange, StreamEvent};
 use crate::agent::tool_kind::ToolKind;
 
 use super::learning_scope::LearningScope;
+use crate::work::permissions::permission_question::{PermissionEnd, PermissionQuestion};
 use axiom_base::error::{Code, Error, Result};
 
 /// The longest text of a signal, in bytes.
@@ -98,6 +99,15 @@ pub enum AgentSignal {
         /// The id.
         id: String,
     },
+    /// The keeper asks whether its agent may make a tool call.
+    PermissionAsked(Box<PermissionQuestion>),
+    /// Such a question has come to its end.
+    PermissionEnded {
+        /// Its number.
+        number: u64,
+        /// How.
+        end: PermissionEnd,
+    },
     /// What the program's output says of its end, its cost, and what was refused. It is no event: the report of the iteration has what
     /// follows from it.
     Seen(Box<StreamEvent>),
@@ -163,9 +173,9 @@ pub struct ToolReport {
 }
 
 impl AgentSignal {
-    /// Whether only the output of a program can say this, and no report of an agent.
+    /// Whether only the output of a program can say this, or its keeper, and no report of an agent.
     pub fn is_of_output(&self) -> bool {
-        matches!(self, Self::Session { .. } | Self::Seen(_))
+        matches!(self, Self::Session { .. } | Self::Seen(_) | Self::PermissionAsked(_) | Self::PermissionEnded { .. })
     }
 
     /// The kind, as in JSON, and on the command line of `git axiom signal` (there with `-` between words).
@@ -187,6 +197,8 @@ impl AgentSignal {
             Self::Estimate { .. } => "estimate",
             Self::Depends { .. } => "depends",
             Self::Session { .. } => "session",
+            Self::PermissionAsked(_) => "permissionAsked",
+            Self::PermissionEnded { .. } => "permissionEnded",
             Self::Seen(_) => "seen",
         }
     }
@@ -195,7 +207,7 @@ impl AgentSignal {
     pub fn validated(self) -> Result<Self> {
         match &self {
             // What output says is cut where it is read.
-            Self::Complete {} | Self::Seen(_) => {}
+            Self::Complete {} | Self::Seen(_) | Self::PermissionAsked(_) | Self::PermissionEnded { .. } => {}
             Self::RequestSent(told) | Self::ResponseReceived(told) => {
                 optional("the id", told.id.as_deref())?;
                 optional("the hash", told.hash.as_deref())?;

@@ -8,6 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
 use crate::agent::stream::stream_event::{ModelExchange, StreamEvent};
+use crate::work::permissions::permission_question::{PermissionEnd, PermissionQuestion};
 use crate::work::signals::signal::{AgentSignal, FileReport, ToolReport};
 
 #[derive(serde::Deserialize)]
@@ -29,6 +30,8 @@ enum AgentSignalKind {
     Estimate,
     Depends,
     Session,
+    PermissionAsked,
+    PermissionEnded,
     Seen,
 }
 
@@ -52,6 +55,7 @@ contents! {
     Estimate { seconds: u64 }
     Depends { names: Vec<String> }
     Session { id: String }
+    PermissionEnded { number: u64, end: PermissionEnd }
 }
 
 /// Reads the signal of this kind from the rest of the object.
@@ -78,6 +82,9 @@ fn read<'de, D: Deserializer<'de>>(kind: &AgentSignalKind, rest: D) -> Result<Ag
         AgentSignalKind::ToolCompleted => AgentSignal::ToolCompleted(ToolReport::deserialize(rest)?),
         AgentSignalKind::Estimate => Estimate::deserialize(rest).map(|Estimate { seconds }| AgentSignal::Estimate { seconds })?,
         AgentSignalKind::Session => Session::deserialize(rest).map(|Session { id }| AgentSignal::Session { id })?,
+        AgentSignalKind::PermissionAsked => AgentSignal::PermissionAsked(Box::new(PermissionQuestion::deserialize(rest)?)),
+        AgentSignalKind::PermissionEnded => PermissionEnded::deserialize(rest)
+            .map(|PermissionEnded { number, end }| AgentSignal::PermissionEnded { number, end })?,
         AgentSignalKind::Seen => AgentSignal::Seen(Box::new(StreamEvent::deserialize(rest)?)),
         AgentSignalKind::Depends => Depends::deserialize(rest).map(|Depends { names }| AgentSignal::Depends { names })?,
     })

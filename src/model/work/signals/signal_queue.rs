@@ -106,6 +106,11 @@ impl RunSignalQueue {
         }
     }
 
+    /// Adds what its protocol says beside that.
+    pub fn report(&mut self, signal: AgentSignal) {
+        self.put(signal);
+    }
+
     fn put(&mut self, signal: AgentSignal) {
         let Ok(signal) = signal.validated() else { return };
         if !self.recorded.has_room(&signal) {
@@ -160,6 +165,8 @@ fn is_frequent(signal: &AgentSignal) -> bool {
         | AgentSignal::Subtask { .. }
         | AgentSignal::File(_)
         | AgentSignal::Ready { .. }
+        | AgentSignal::PermissionAsked(_)
+        | AgentSignal::PermissionEnded { .. }
         | AgentSignal::Estimate { .. }
         | AgentSignal::Depends { .. }
         | AgentSignal::Session { .. } => false,

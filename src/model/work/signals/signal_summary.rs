@@ -50,6 +50,8 @@ fn seen(signal: &AgentSignal) -> Option<Cow<'_, StreamEvent>> {
         | AgentSignal::Subtask { .. }
         | AgentSignal::File(_)
         | AgentSignal::Ready { .. }
+        | AgentSignal::PermissionAsked(_)
+        | AgentSignal::PermissionEnded { .. }
         | AgentSignal::Estimate { .. }
         | AgentSignal::Depends { .. } => return None,
     };

@@ -18,6 +18,7 @@ use super::{StepCommand, StepCommits, StepContext, StepExit, StepJob, StepProgra
 use crate::beside_log::step_files::StepFiles;
 use crate::context::handle::{Context, fresh_token};
 use crate::history::task_texts;
+use crate::running::acp_settings::unattended;
 use crate::running::output::logs;
 use crate::running::programs::SessionPrograms;
 use crate::running::run_end;
@@ -192,6 +193,7 @@ pub fn keeper_spec(ctx: &Context, program: &AgentAdapter, run: PersonaRun<'_>) -
         silence_limit_seconds: config.agents.silence_limit.or(program.silence_limit),
         stop_signal: program.stop_signal.into(),
         output_cap: DEFAULT_OUTPUT_CAP,
+        acp: unattended(config, program),
         reading: OutputDecoding { program: program.name.clone(), rules: program.stream.clone(), tools: program.tools.clone() },
         env,
     }

@@ -41,7 +41,7 @@ pub const QUESTIONS: &[UnattendedQuestion] = &[
     row("What else may go where the disk is critical? (disk)", "it only shows who uses the space"),
     row("The disk is too full: the gate disk-space (run)", "it waits; work goes on by itself once there is space"),
     row("Approve, and go on? (run --until-idle)", "it ends, exit 1"),
-    row("Gates of a session: claims, merges, agents' questions, budgets", "they wait; other tasks go on"),
+    row("Gates of a session: claims, merges, agents' questions, budgets, permissions", "they wait; other tasks go on"),
 ];
 
 /// The table for the help, at most 80 columns wide.

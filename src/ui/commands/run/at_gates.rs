@@ -53,6 +53,7 @@ fn only_asks(state: &State, gate: &Gate) -> bool {
         | GateKind::Recovery
         | GateKind::Planning
         | GateKind::Budget
+        | GateKind::Permission
         | GateKind::Disk => false,
     }
 }

@@ -247,6 +247,7 @@ fn gates(state: &State) -> Vec<WaitingRow> {
         since: Some(gate.opened_at),
         decided: gate.decision.as_ref().map(|decision| OpenGateDecisionJson::from(decision).is.to_owned()),
         asks: gate.kind == GateKind::Question || asks_of_planner(gate.id.as_str()),
+        always: gate.always.is_some() && gate.decision.is_none(),
     };
     gates.into_iter().map(row).collect()
 }

@@ -58,6 +58,7 @@ pub fn with_gates(recovery: &RecoveryNeedJson, gates: Vec<WaitingRow>, why_not: 
         since: None,
         decided: None,
         asks: false,
+        always: false,
     };
     let recovery = recovery.needed.then(|| row(WaitingRowKind::Recovery, recovery.reasons.join("; ")));
     let is_trusted = why_not.is_none();

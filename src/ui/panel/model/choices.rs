@@ -7,6 +7,8 @@ use crate::panel::request::{PanelAction, PanelExit, PanelQuestion, PanelRemedies
 use crate::wording::recovery;
 use crate::wording::recovery::RecoveryAsker;
 use axiom_model::recovery::human_choice::{CrashRecoveryChoice, RecoverySelection};
+use axiom_model::work::gates::gate::GateKind;
+use axiom_model::work::gates::gate::permission_gate::ALWAYS;
 
 /// The place of the yes among the decisions at a gate.
 pub(super) const YES: usize = 1;
@@ -33,6 +35,9 @@ pub(super) fn items(model: &PanelModel, about: &ChoiceDialogSubject, known: Dial
 /// What can be decided at a gate.
 fn decisions(model: &PanelModel, gate: &str, shown: &[String]) -> Vec<DialogChoice> {
     let asks = model.seen.waiting.iter().any(|row| row.id == gate && row.asks);
+    if GateKind::of_gate(gate) == Some(GateKind::Permission) {
+        return permissions(model, gate, shown);
+    }
     let gate = gate.to_owned();
     let typed = |label: &str, then: DialogTextPurpose| DialogChoiceAction::Type { label: label.to_owned(), then };
     let yes = match asks {
@@ -53,6 +58,23 @@ fn decisions(model: &PanelModel, gate: &str, shown: &[String]) -> Vec<DialogChoi
         then: typed("Reason", DialogTextPurpose::Reject(gate)),
     };
     vec![later(), yes, no]
+}
+
+/// What can be answered to an agent that asks for a permission.
+fn permissions(model: &PanelModel, gate: &str, shown: &[String]) -> Vec<DialogChoice> {
+    let always = model.seen.waiting.iter().any(|row| row.id == gate && row.always);
+    let gate = || gate.to_owned();
+    let choice = |letter, line: &str, then| DialogChoice {
+        letter: Some(letter),
+        line: line.to_owned(),
+        then: DialogChoiceAction::Do(then),
+    };
+    let once = choice('a', "Allow it once", PanelAction::Approve { gate: gate(), shown: shown.to_vec() });
+    let reason = "rejected at the gate".to_owned();
+    let no = choice('r', "Reject: the agent goes on without it", PanelAction::Reject { gate: gate(), reason });
+    let for_task = PanelAction::Answer { gate: gate(), text: ALWAYS.to_owned() };
+    let for_task = always.then(|| choice('w', "Allow it for the rest of the task, by the rule above", for_task));
+    [later(), once].into_iter().chain(for_task).chain([no]).collect()
 }
 
 /// What changes nothing comes first: an Enter too many does no harm.

@@ -22,14 +22,25 @@ pub enum GateKind {
     Planning,
     /// A budget is used up.
     Budget,
+    /// An agent asks whether it may make a tool call.
+    Permission,
     /// There is too little space to start anything. It closes by itself once there is enough.
     Disk,
 }
 
 impl GateKind {
     /// All kinds.
-    pub const ALL: [Self; 8] =
-        [Self::Claim, Self::Merge, Self::Question, Self::HumanReview, Self::Recovery, Self::Planning, Self::Budget, Self::Disk];
+    pub const ALL: [Self; 9] = [
+        Self::Claim,
+        Self::Merge,
+        Self::Question,
+        Self::HumanReview,
+        Self::Recovery,
+        Self::Planning,
+        Self::Budget,
+        Self::Permission,
+        Self::Disk,
+    ];
 
     /// The kind of the gate with this id: the id begins with the kind.
     pub fn of_gate(id: &str) -> Option<Self> {
@@ -42,7 +53,14 @@ impl GateKind {
         match self {
             Self::Planning if asks_of_planner(id) => format!("git axiom gate answer {id} TEXT"),
             Self::Question => format!("git axiom gate answer {id} TEXT"),
-            Self::Claim | Self::Merge | Self::HumanReview | Self::Recovery | Self::Planning | Self::Budget | Self::Disk => {
+            Self::Claim
+            | Self::Merge
+            | Self::HumanReview
+            | Self::Recovery
+            | Self::Planning
+            | Self::Budget
+            | Self::Permission
+            | Self::Disk => {
                 format!("git axiom gate approve {id}")
             }
         }
@@ -58,6 +76,7 @@ impl GateKind {
             Self::Recovery => "recovery",
             Self::Planning => "planning",
             Self::Budget => "budget",
+            Self::Permission => "permission",
             Self::Disk => "disk",
         }
     }

@@ -115,6 +115,7 @@ pub fn seen() -> PanelSnapshot {
             since: Some(ago(65)),
             decided: None,
             asks: true,
+            always: false,
         }],
         recovery: Vec::new(),
         counts: PanelTaskCounts { total: 5, ready: 0, waiting: 1, active: 2, done: 1, merged: 1, blocked: 1, failed: 0 },
@@ -133,6 +134,7 @@ pub fn seen_with_questions() -> PanelSnapshot {
         since: None,
         decided: None,
         asks: false,
+        always: false,
     };
     seen.session.supervised = false;
     seen.session.now = LiveSessionStatus::Crashed;

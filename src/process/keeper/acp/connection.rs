@@ -1,0 +1,211 @@
+//! The lines to and from a program. The thread that reads its output never waits: what it answers goes through a queue of bounded length to a
+//! thread that writes.
+
+use std::io::Write;
+use std::process::ChildStdin;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::permissions::PermissionDesk;
+use crate::keeper::spec::{KeeperSpec, MAX_PROMPT};
+use crate::keeper::spool::SignalSpool;
+use crate::keeper::stream::{SharedStreamState, StreamTap};
+use axiom_base::error::{Error, Result};
+use axiom_base::files;
+use axiom_model::acp::client::{AcpClient, AcpEffect, AcpOpening, AcpPermissionRequest};
+use axiom_model::agent::stream::decode::StreamDecoder;
+use axiom_model::agent::stream::lines::StreamLineBuffer;
+use axiom_model::agent::stream::stream_event::StreamEvent;
+
+/// How many lines may wait to be written. A program that does not read gets no more answers.
+const MOST_LINES: usize = 1024;
+
+/// How long a program may take to end by itself whose turn is over.
+const CLOSING: Duration = Duration::from_millis(500);
+
+/// What both threads know of the session.
+#[derive(Debug)]
+struct AcpShared {
+    client: AcpClient,
+    /// To the program; `None` once its input is closed.
+    to: Option<SyncSender<String>>,
+    asked: Vec<AcpPermissionRequest>,
+    is_over: bool,
+}
+
+impl AcpShared {
+    /// Carries out what has nothing to do with the reader; returns what it tells.
+    fn carry_out(&mut self, effects: Vec<AcpEffect>) -> Vec<AcpEffect> {
+        let mut told = Vec::new();
+        for effect in effects {
+            match effect {
+                AcpEffect::Sends(line) => self.send(line),
+                AcpEffect::Asks(request) => self.asked.push(*request),
+                AcpEffect::Ends => self.is_over = true,
+                AcpEffect::Says(_) | AcpEffect::Reports(_) => told.push(effect),
+            }
+        }
+        told
+    }
+
+    fn send(&self, line: String) {
+        if let Some(to) = &self.to {
+            let _ = to.try_send(line);
+        }
+    }
+}
+
+fn lock(shared: &Mutex<AcpShared>) -> MutexGuard<'_, AcpShared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The side of the thread that reads.
+#[derive(Debug)]
+pub(in crate::keeper) struct AcpTap {
+    lines: StreamLineBuffer,
+    shared: Arc<Mutex<AcpShared>>,
+}
+
+impl AcpTap {
+    /// Takes up the lines that end in `bytes`: what they say of the work is returned, what the protocol says is put beside it.
+    pub fn feed(&mut self, bytes: &[u8], decoder: &mut StreamDecoder, heard: &SharedStreamState) -> Vec<StreamEvent> {
+        let Self { lines, shared } = self;
+        let mut seen = Vec::new();
+        lines.feed(bytes, |line| seen.extend(Self::line(shared, line, decoder, heard)));
+        seen
+    }
+
+    fn line(shared: &Mutex<AcpShared>, line: &[u8], decoder: &mut StreamDecoder, heard: &SharedStreamState) -> Vec<StreamEvent> {
+        let text = String::from_utf8_lossy(line);
+        let mut shared = lock(shared);
+        let again = shared.client.is_told_again();
+        let effects = shared.client.line(&text);
+        let told = shared.carry_out(effects);
+        drop(shared);
+        let mut seen = if again { Vec::new() } else { decoder.line(line).unwrap_or_default() };
+        for effect in told {
+            match effect {
+                AcpEffect::Says(event) => {
+                    // A text whose pieces were coming is whole.
+                    seen.extend(decoder.end());
+                    seen.push(event);
+                }
+                AcpEffect::Reports(signal) => heard.lock().unwrap_or_else(PoisonError::into_inner).report(signal),
+                AcpEffect::Sends(_) | AcpEffect::Asks(_) | AcpEffect::Ends => {}
+            }
+        }
+        seen
+    }
+}
+
+/// The side of the keeper.
+#[derive(Debug)]
+pub(in crate::keeper) struct AcpConnection {
+    /// The lines of the session.
+    pub lines: AcpSessionLines,
+    /// The permissions that are asked for.
+    pub permissions: PermissionDesk,
+    /// Since when the turn is known to be over.
+    pub over: Option<Instant>,
+}
+
+impl AcpConnection {
+    /// Looks after the session; returns whether it is over, and the program had the time to end by itself.
+    pub fn is_over(&mut self, spool: &mut SignalSpool) -> bool {
+        self.look_after_permissions(spool);
+        if self.over.is_none() && self.lines.is_over() {
+            self.lines.close();
+            self.over = Some(Instant::now());
+        }
+        self.over.is_some_and(|over| over.elapsed() >= CLOSING)
+    }
+
+    /// When to look again, if nothing rings.
+    pub fn next_look(&self) -> Duration {
+        if self.over.is_some() { CLOSING / 10 } else { self.permissions.next_look() }
+    }
+}
+
+/// Begins the session of a program that was started; `None` where it speaks no such protocol.
+fn open(spec: &KeeperSpec, stdin: Option<ChildStdin>) -> Result<Option<(AcpTap, AcpConnection)>> {
+    let (Some(settings), Some(stdin)) = (&spec.acp, stdin) else { return Ok(None) };
+    let prompt = files::read(&spec.prompt_file, MAX_PROMPT)?;
+    let opening = AcpOpening {
+        folder: spec.workspace.to_string_lossy().into_owned(),
+        prompt: String::from_utf8_lossy(&prompt).into_owned(),
+        resumes: settings.resumes.clone(),
+        mode: settings.mode.clone(),
+        trouble: spec.reading.rules.trouble.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let (to, lines) = sync_channel(MOST_LINES);
+    let thread = std::thread::Builder::new().name("stdin".into()).spawn(move || write(stdin, &lines));
+    thread.map_err(|e| Error::io("start a thread for", &spec.prompt_file, e))?;
+    let (client, first) = AcpClient::begin(opening);
+    let mut shared = AcpShared { client, to: Some(to), asked: Vec::new(), is_over: false };
+    shared.carry_out(vec![first]);
+    let shared = Arc::new(Mutex::new(shared));
+    let tap = AcpTap { lines: StreamLineBuffer::default(), shared: Arc::clone(&shared) };
+    Ok(Some((
+        tap,
+        AcpConnection { lines: AcpSessionLines(shared), permissions: PermissionDesk::new(spec, settings), over: None },
+    )))
+}
+
+/// Begins to talk to a program that is talked to.
+pub(in crate::keeper) fn talking(
+    spec: &KeeperSpec,
+    stdin: Option<ChildStdin>,
+    taps: [Option<StreamTap>; 2],
+) -> Result<([Option<StreamTap>; 2], Option<AcpConnection>)> {
+    let Some((tap, connection)) = open(spec, stdin)? else { return Ok((taps, None)) };
+    let [output, errors] = taps;
+    Ok(([output.map(|output| output.talking(tap)), errors], Some(connection)))
+}
+
+fn write(mut stdin: ChildStdin, lines: &Receiver<String>) {
+    // The input ends with the queue, or where the program reads no more.
+    while let Ok(mut line) = lines.recv() {
+        line.push('\n');
+        if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+/// What the keeper says to the program.
+#[derive(Debug)]
+pub(in crate::keeper) struct AcpSessionLines(Arc<Mutex<AcpShared>>);
+
+impl AcpSessionLines {
+    /// Whether the turn is over.
+    pub fn is_over(&self) -> bool {
+        lock(&self.0).is_over
+    }
+
+    /// What the program has asked for since the last call.
+    pub fn take_asked(&self) -> Vec<AcpPermissionRequest> {
+        std::mem::take(&mut lock(&self.0).asked)
+    }
+
+    /// Answers a permission.
+    pub fn answer(&self, number: u64, allowed: bool) {
+        let mut shared = lock(&self.0);
+        if let Some(effect) = shared.client.answer(number, allowed) {
+            shared.carry_out(vec![effect]);
+        }
+    }
+
+    /// Asks the agent to end its turn.
+    pub fn cancel(&self) {
+        let mut shared = lock(&self.0);
+        let effects = shared.client.cancel();
+        shared.carry_out(effects);
+    }
+
+    /// Ends the input of the program.
+    pub fn close(&self) {
+        lock(&self.0).to = None;
+    }
+}
