@@ -12,6 +12,7 @@ use axiom_model::planning;
 use axiom_model::state::event::Event;
 use axiom_model::state::known_ids::{self, IdKind};
 use axiom_model::work::gates::crash_answer::CrashGateAnswer;
+use axiom_model::work::gates::gate::permission_gate::takes_words;
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, is_of_conflict};
 use axiom_model::work::money::budget;
 use axiom_model::work::money::budget::NewBudgetLimits;
@@ -37,7 +38,7 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &GateDecision) -> R
     }
     if let GateDecision::Answered { text } = decision {
         let gates = ids.iter().filter_map(|id| ctx.state().restorable.gates.get(id));
-        gates.filter(|gate| gate.kind == GateKind::Permission).try_for_each(|gate| gate.takes_as_permission(text))?;
+        gates.filter(|gate| gate.kind == GateKind::Permission).try_for_each(|gate| takes_words(gate, text))?;
     }
     let of_plan = |id: &&GateId| GateKind::of_gate(id.as_str()) == Some(GateKind::Planning);
     if ids.iter().any(|id| of_plan(&id)) {

@@ -36,7 +36,7 @@ fn runs(recording: &str) -> Vec<RecordedRun> {
         if entry["dir"] == "<" {
             run.said.push(message);
         } else {
-            if message["method"] == "session/resume" {
+            if message["method"] == "session/resume" || message["method"] == "session/load" {
                 run.resumes = message["params"]["sessionId"].as_str().map(str::to_owned);
             }
             run.sent.push(message);

@@ -3,6 +3,7 @@
 //!
 //! Begin reading with `presets/claude.toml`, which explains every key, then `stream`.
 
+mod acp_lines;
 pub mod adapter;
 pub mod attached_program;
 pub mod hook_call_source;

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::acp_lines::acp_value;
 use super::adapter::{AgentAdapter, invalid};
-use super::presets::acp_value;
 use axiom_base::error::{Code, Result};
 
 /// The keys whose entries are merged, rather than the whole value replaced.

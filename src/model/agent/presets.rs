@@ -21,14 +21,6 @@ const PRESETS: &[(&str, &str)] = &[
     ("opencode-acp", include_str!("presets/opencode-acp.toml")),
 ];
 
-/// What the lines of every program of the Agent Client Protocol mean.
-const ACP: &str = include_str!("presets/acp-lines.toml");
-
-/// The keys that every program of the Agent Client Protocol has, where its table has none of its own.
-pub(super) fn acp_value() -> Result<Value> {
-    toml::from_str(ACP).map_err(|error| Error::new(Code::Internal, "the lines of the protocol are wrong").because(error))
-}
-
 /// The names of the presets.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|(name, _)| *name)

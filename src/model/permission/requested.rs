@@ -264,6 +264,8 @@ fn collect(object: &Map<String, Value>, paths: &mut Vec<String>, depth: usize) -
             paths.extend(named_in_patch(value.as_str()?));
         } else if LISTS.contains(&key.as_str()) {
             below(value, paths, depth.checked_sub(1)?)?;
+        } else if let Value::Object(inner) = value {
+            collect(inner, paths, depth.checked_sub(1)?)?;
         }
     }
     Some(())
@@ -283,9 +285,7 @@ fn below(value: &Value, paths: &mut Vec<String>, depth: usize) -> Option<()> {
         Value::Object(by_path) => by_path.iter().try_for_each(|(path, change)| {
             paths.push(path.clone());
             let Value::Object(change) = change else { return None };
-            // What a change is may be the key of one more object.
-            collect(change, paths, depth)?;
-            change.values().filter_map(Value::as_object).try_for_each(|inner| collect(inner, paths, depth))
+            collect(change, paths, depth)
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }

@@ -25,8 +25,8 @@ fn the_input_says_what_is_done() {
             &["/r/a", "/r/b", "/r/c"],
         ),
         (
-            json!({"changes": [{"path": "a", "kind": {"type": "update", "move_path": null}, "diff": "@@"}, {"path": "b", "kind": "add"}]}),
-            &["a", "b"],
+            json!({"changes": [{"path": "a", "kind": {"type": "update", "move_path": null}, "diff": "@@"}, {"path": "b", "kind": {"type": "update", "move_path": "c"}}]}),
+            &["a", "b", "c"],
         ),
         (json!({"path": "a", "edits": [{"oldText": "x", "newText": "y"}]}), &["a"]),
     ] {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
-use super::acp::connection::{self, AcpConnection};
+use super::acp::connection::AcpConnection;
 use super::agent::{self, ProgramFolders};
 use super::output::{AgentOutputCollector, AgentOutputSettings};
 use super::record_files;
@@ -114,7 +114,7 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
     let output = pipes
         .ok_or_else(|| Error::new(Code::Internal, "a pipe is missing"))
         .and_then(|pipes| {
-            let (taps, talks) = connection::talking(&keeper.spec, child.stdin.take(), taps)?;
+            let (taps, talks) = stream::talking(&keeper.spec, child.stdin.take(), taps)?;
             acp = talks;
             Ok((pipes, taps))
         })

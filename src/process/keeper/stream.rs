@@ -1,9 +1,10 @@
 //! What a program's output says, as it comes: decoded where it is read, recorded by the keeper beside the reports of the agent. Only of
 //! programs whose output has rules; of others the last lines are looked through at the end.
 
+use std::process::ChildStdin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::acp::connection::AcpTap;
+use super::acp::connection::{self, AcpConnection, AcpTap};
 use super::spec::KeeperSpec;
 use super::spool::SignalSpool;
 use crate::keeper::spec::MAX_PROMPT;
@@ -18,7 +19,7 @@ use axiom_model::work::signals::signal::AgentSignal;
 use axiom_model::work::signals::signal_queue::RunSignalQueue;
 
 /// What both sides share. The reader never waits for a disk: nobody records while it is locked.
-pub(super) type SharedStreamState = Arc<Mutex<RunSignalQueue>>;
+type SharedStreamState = Arc<Mutex<RunSignalQueue>>;
 
 fn lock(shared: &SharedStreamState) -> MutexGuard<'_, RunSignalQueue> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
@@ -44,7 +45,10 @@ impl StreamTap {
     pub fn feed(&mut self, bytes: &[u8]) {
         let seen = match &mut self.acp {
             Some(acp) => {
-                let seen = acp.feed(bytes, &mut self.decoder, &self.heard);
+                let (seen, reports) = acp.feed(bytes, &mut self.decoder);
+                let mut heard = lock(&self.heard);
+                reports.into_iter().for_each(|signal| heard.report(signal));
+                drop(heard);
                 // What it asks for is no part of that.
                 self.rope.ring();
                 seen
@@ -95,6 +99,17 @@ pub(super) fn open(spec: &KeeperSpec, rope: &Arc<WakeSender>) -> ([StreamTap; 2]
     };
     let taps = [tap(AgentOutputStream::Standard, reading.finds_texts()), tap(AgentOutputStream::Error, false)];
     (taps, StreamRecorder { heard, pending: Vec::new() })
+}
+
+/// Begins to talk to a program that is talked to.
+pub(super) fn talking(
+    spec: &KeeperSpec,
+    stdin: Option<ChildStdin>,
+    taps: [Option<StreamTap>; 2],
+) -> Result<([Option<StreamTap>; 2], Option<AcpConnection>)> {
+    let Some((tap, connection)) = connection::open(spec, stdin)? else { return Ok((taps, None)) };
+    let [output, errors] = taps;
+    Ok(([output.map(|output| output.talking(tap)), errors], Some(connection)))
 }
 
 impl StreamRecorder {

@@ -46,9 +46,14 @@ fn world_of(opens: &str, prompted: &str, agents: &str) -> World {
     world
 }
 
+/// The gate that is open and undecided.
 fn open_gate(world: &World) -> Value {
-    wait_until("a gate is open", || !world.gates().is_empty());
-    world.gates()[0].clone()
+    let mut found = None;
+    wait_until("a gate is open", || {
+        found = world.gates().into_iter().find(|gate| gate["decision"].is_null());
+        found.is_some()
+    });
+    found.unwrap()
 }
 
 /// What the agent was told, by method.
@@ -80,8 +85,6 @@ ends end_turn"#;
     assert!(heard.contains("Do it.") && heard.contains("-32601"), "{heard}");
     let events = world.env.ok(&["events"]);
     assert!(events.contains("tool edit started: new.txt") && events.contains("write it"), "{events}");
-    let output = world.env.ok(&["output", "t"]);
-    assert!(output.contains("I write"), "{output}");
     world.all_is_well();
 }
 
@@ -106,13 +109,11 @@ git axiom signal complete; ends end_turn"#;
         world.env.run(world.env.axiom_command(&world.env.repo(), ["gate", "answer", first["id"].as_str().unwrap(), "yes"]), None);
     assert!(refused.stderr.contains("'always'"), "{refused}");
     world.env.ok(&["gate", "approve", first["id"].as_str().unwrap()]);
-    wait_until("the second gate is open", || world.gates().iter().any(|gate| gate["id"] != first["id"]));
+    let second = open_gate(&world);
     let checkpoints = world.env.ok(&["checkpoint", "list"]);
     assert!(checkpoints.contains("before-shell"), "{checkpoints}");
-    let second = open_gate(&world);
     assert!(second["reason"].as_str().unwrap().contains("outside the workspace"), "{second}");
     world.env.ok(&["gate", "reject", second["id"].as_str().unwrap()]);
-    wait_until("the third gate is open", || world.gates().iter().any(|gate| gate["id"] != second["id"]));
     let third = open_gate(&world);
     let details = third["details"].to_string();
     assert!(details.contains("allow command = make x"), "{details}");

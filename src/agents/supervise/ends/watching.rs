@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::permissions::settle_permissions;
 use crate::supervise::core::SessionCore;
 use crate::supervise::core::agent_runs::AgentRuns;
 use crate::supervise::core::desk::SessionDesk;
@@ -46,7 +47,7 @@ impl IterationCare {
         let state = iteration_state(&dir, &work.stage)?;
         let heard = core.runs.listen(&mut core.desk, agent, token, &dir)?;
         let is_alive = matches!(state, IterationState::Known(KeeperState::Alive(_)));
-        let settled = core.settle_permissions((agent, work), &dir, is_alive)?;
+        let settled = settle_permissions(core, (agent, work), &dir, is_alive)?;
         let heard = heard || settled;
         let is_cut_off =
             matches!(state, IterationState::Lost(_) | IterationState::Known(KeeperState::Dead(_) | KeeperState::Unproved(_)));

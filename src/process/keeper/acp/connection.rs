@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use super::permissions::PermissionDesk;
 use crate::keeper::spec::{KeeperSpec, MAX_PROMPT};
 use crate::keeper::spool::SignalSpool;
-use crate::keeper::stream::{SharedStreamState, StreamTap};
 use axiom_base::error::{Error, Result};
 use axiom_base::files;
 use axiom_model::acp::client::{AcpClient, AcpEffect, AcpOpening, AcpPermissionRequest};
 use axiom_model::agent::stream::decode::StreamDecoder;
 use axiom_model::agent::stream::lines::StreamLineBuffer;
 use axiom_model::agent::stream::stream_event::StreamEvent;
+use axiom_model::work::signals::signal::AgentSignal;
 
 /// How many lines may wait to be written. A program that does not read gets no more answers.
 const MOST_LINES: usize = 1024;
@@ -68,34 +68,33 @@ pub(in crate::keeper) struct AcpTap {
 }
 
 impl AcpTap {
-    /// Takes up the lines that end in `bytes`: what they say of the work is returned, what the protocol says is put beside it.
-    pub fn feed(&mut self, bytes: &[u8], decoder: &mut StreamDecoder, heard: &SharedStreamState) -> Vec<StreamEvent> {
+    /// Takes up the lines that end in `bytes`: what they say of the work is returned, and what the agent reports by the protocol.
+    pub fn feed(&mut self, bytes: &[u8], decoder: &mut StreamDecoder) -> (Vec<StreamEvent>, Vec<AgentSignal>) {
         let Self { lines, shared } = self;
-        let mut seen = Vec::new();
-        lines.feed(bytes, |line| seen.extend(Self::line(shared, line, decoder, heard)));
-        seen
-    }
-
-    fn line(shared: &Mutex<AcpShared>, line: &[u8], decoder: &mut StreamDecoder, heard: &SharedStreamState) -> Vec<StreamEvent> {
-        let text = String::from_utf8_lossy(line);
-        let mut shared = lock(shared);
-        let again = shared.client.is_told_again();
-        let effects = shared.client.line(&text);
-        let told = shared.carry_out(effects);
-        drop(shared);
-        let mut seen = if again { Vec::new() } else { decoder.line(line).unwrap_or_default() };
-        for effect in told {
-            match effect {
-                AcpEffect::Says(event) => {
-                    // A text whose pieces were coming is whole.
-                    seen.extend(decoder.end());
-                    seen.push(event);
-                }
-                AcpEffect::Reports(signal) => heard.lock().unwrap_or_else(PoisonError::into_inner).report(signal),
-                AcpEffect::Sends(_) | AcpEffect::Asks(_) | AcpEffect::Ends => {}
+        let (mut seen, mut reports) = (Vec::new(), Vec::new());
+        lines.feed(bytes, |line| {
+            let text = String::from_utf8_lossy(line);
+            let mut shared = lock(shared);
+            let again = shared.client.is_told_again();
+            let effects = shared.client.line(&text);
+            let told = shared.carry_out(effects);
+            drop(shared);
+            if !again {
+                seen.extend(decoder.line(line).unwrap_or_default());
             }
-        }
-        seen
+            for effect in told {
+                match effect {
+                    AcpEffect::Says(event) => {
+                        // A text whose pieces were coming is whole.
+                        seen.extend(decoder.end());
+                        seen.push(event);
+                    }
+                    AcpEffect::Reports(signal) => reports.push(signal),
+                    AcpEffect::Sends(_) | AcpEffect::Asks(_) | AcpEffect::Ends => {}
+                }
+            }
+        });
+        (seen, reports)
     }
 }
 
@@ -121,6 +120,21 @@ impl AcpConnection {
         self.over.is_some_and(|over| over.elapsed() >= CLOSING)
     }
 
+    /// Judges what was asked for, and takes up answers; returns whether anything was said or recorded.
+    fn look_after_permissions(&mut self, spool: &mut SignalSpool) -> bool {
+        let asked = self.lines.take_asked();
+        if asked.is_empty() && self.permissions.next_look() == Duration::MAX {
+            return false;
+        }
+        let Self { lines, permissions, .. } = self;
+        let answer = |number: u64, allowed: bool| lines.answer(number, allowed);
+        asked.iter().for_each(|request| permissions.judge(&answer, request));
+        permissions.answers(&answer);
+        permissions.count();
+        permissions.record(spool);
+        !asked.is_empty()
+    }
+
     /// When to look again, if nothing rings.
     pub fn next_look(&self) -> Duration {
         if self.over.is_some() { CLOSING / 10 } else { self.permissions.next_look() }
@@ -128,7 +142,7 @@ impl AcpConnection {
 }
 
 /// Begins the session of a program that was started; `None` where it speaks no such protocol.
-fn open(spec: &KeeperSpec, stdin: Option<ChildStdin>) -> Result<Option<(AcpTap, AcpConnection)>> {
+pub(in crate::keeper) fn open(spec: &KeeperSpec, stdin: Option<ChildStdin>) -> Result<Option<(AcpTap, AcpConnection)>> {
     let (Some(settings), Some(stdin)) = (&spec.acp, stdin) else { return Ok(None) };
     let prompt = files::read(&spec.prompt_file, MAX_PROMPT)?;
     let opening = AcpOpening {
@@ -151,17 +165,6 @@ fn open(spec: &KeeperSpec, stdin: Option<ChildStdin>) -> Result<Option<(AcpTap, 
         tap,
         AcpConnection { lines: AcpSessionLines(shared), permissions: PermissionDesk::new(spec, settings), over: None },
     )))
-}
-
-/// Begins to talk to a program that is talked to.
-pub(in crate::keeper) fn talking(
-    spec: &KeeperSpec,
-    stdin: Option<ChildStdin>,
-    taps: [Option<StreamTap>; 2],
-) -> Result<([Option<StreamTap>; 2], Option<AcpConnection>)> {
-    let Some((tap, connection)) = open(spec, stdin)? else { return Ok((taps, None)) };
-    let [output, errors] = taps;
-    Ok(([output.map(|output| output.talking(tap)), errors], Some(connection)))
 }
 
 fn write(mut stdin: ChildStdin, lines: &Receiver<String>) {

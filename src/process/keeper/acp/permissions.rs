@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::connection::AcpConnection;
 use super::real_path::place;
 use crate::keeper::record_files::read_json;
 use crate::keeper::spec::{AcpRunSettings, KeeperSpec, permission_file};
@@ -85,7 +84,7 @@ impl PermissionDesk {
         self.record(spool);
     }
 
-    fn judge(&mut self, connection: &dyn Fn(u64, bool), request: &AcpPermissionRequest) {
+    pub(super) fn judge(&mut self, connection: &dyn Fn(u64, bool), request: &AcpPermissionRequest) {
         let AcpPermissionRequest { number, kind, title, input, content } = request;
         let at = |path: &str| place(&self.workspace, path);
         let act = requested(kind, input.as_ref(), content.as_ref(), &at);
@@ -112,7 +111,7 @@ impl PermissionDesk {
     }
 
     /// Takes up the answers that are there, and refuses what nobody answered in time.
-    fn answers(&mut self, answer: &dyn Fn(u64, bool)) {
+    pub(super) fn answers(&mut self, answer: &dyn Fn(u64, bool)) {
         let mut left = Vec::new();
         for WaitingPermission { number, since } in std::mem::take(&mut self.waiting) {
             let found: Option<PermissionAnswer> = read_json(&permission_file(&self.dir, number)).ok().flatten();
@@ -138,7 +137,7 @@ impl PermissionDesk {
         self.waiting = left;
     }
 
-    fn count(&mut self) {
+    pub(super) fn count(&mut self) {
         match (self.waiting.is_empty(), self.waits_since) {
             (false, None) => self.waits_since = Some(Instant::now()),
             (true, Some(since)) => {
@@ -150,7 +149,7 @@ impl PermissionDesk {
     }
 
     /// Records what happened. Where that fails, it is tried again with the next look.
-    fn record(&mut self, spool: &mut SignalSpool) {
+    pub(super) fn record(&mut self, spool: &mut SignalSpool) {
         if self.unrecorded.is_empty() {
             return;
         }
@@ -158,22 +157,5 @@ impl PermissionDesk {
             Ok(()) => self.unrecorded.clear(),
             Err(error) => tracing::warn!(%error, "a question for a permission is not recorded yet"),
         }
-    }
-}
-
-impl AcpConnection {
-    /// Judges what was asked for, and takes up answers; returns whether anything was said or recorded.
-    pub fn look_after_permissions(&mut self, spool: &mut SignalSpool) -> bool {
-        let asked = self.lines.take_asked();
-        if asked.is_empty() && self.permissions.next_look() == Duration::MAX {
-            return false;
-        }
-        let Self { lines, permissions, .. } = self;
-        let answer = |number: u64, allowed: bool| lines.answer(number, allowed);
-        asked.iter().for_each(|request| permissions.judge(&answer, request));
-        permissions.answers(&answer);
-        permissions.count();
-        permissions.record(spool);
-        !asked.is_empty()
     }
 }
