@@ -16,6 +16,8 @@ use jiff::tz::TimeZone;
 use rustix::process::Signal;
 
 use crate::error::{Error, Result};
+use crate::platform;
+pub use crate::platform::host_name;
 
 /// The value of an environment variable; `None` when it is unset or empty.
 pub fn var(name: &str) -> Option<OsString> {
@@ -38,11 +40,9 @@ pub fn own_program() -> Result<PathBuf> {
     std::env::current_exe().map_err(|e| Error::io("find the program", Path::new("git-axiom"), e))
 }
 
-/// The path to execute to start this program again, even after its file was replaced or removed: `/proc/self/exe`, where it
-/// exists. Only for our own children: in any other process the path names another program.
+/// The path to execute to start this program again, even after its file was replaced or removed, where the system has such a path. Only for our own children: in any other process the path names another program.
 pub fn own_image() -> Result<PathBuf> {
-    let image = PathBuf::from("/proc/self/exe");
-    if image.exists() { Ok(image) } else { own_program() }
+    platform::own_image().map_or_else(own_program, Ok)
 }
 
 /// The folder for temporary files that need not survive a reboot (sockets, agents' own temporary folders).
@@ -152,7 +152,7 @@ pub fn boot_id() -> String {
         if let Some(text) = test_var("AXIOM_TEST_BOOT") {
             return text.to_string_lossy().into_owned();
         }
-        std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+        platform::boot_id().unwrap_or_default()
     };
     ID.get_or_init(read).clone()
 }
@@ -163,9 +163,7 @@ pub fn boot_time() -> Option<std::time::SystemTime> {
     if test_var("AXIOM_TEST_BOOT").is_some() {
         return Some(std::time::SystemTime::now());
     }
-    let stat = std::fs::read_to_string("/proc/stat").ok()?;
-    let seconds = stat.lines().find_map(|line| line.strip_prefix("btime ")?.trim().parse().ok())?;
-    std::time::SystemTime::UNIX_EPOCH.checked_add(std::time::Duration::from_secs(seconds))
+    platform::boot_time()
 }
 
 /// Eight of the kernel's random bytes. They are asked for many at a time, in one read: an operation takes a dozen.
@@ -302,12 +300,6 @@ fn refused(name: &str) -> std::io::Result<()> {
 /// The time now, for comparison with file times: no test variable changes it.
 pub fn file_clock() -> std::time::SystemTime {
     std::time::SystemTime::now()
-}
-
-/// The host name, where `/proc` provides it.
-pub fn host_name() -> Option<String> {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 /// The command line, the program's name first.

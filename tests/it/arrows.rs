@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::source_paths::{code_of, is_of_tests, module_of, named, sources};
 
 /// What each place may name, itself aside: crates, and rooms of a crate where they differ.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("base::error", &[]),
-    ("base::env", &["base::error"]),
-    ("base::own_process", &["base::error"]),
-    ("base::files", &["base::error", "base::env"]),
+    ("base::platform", &[]),
+    ("base::env", &["base::error", "base::platform"]),
+    ("base::own_process", &["base::error", "base::platform"]),
+    ("base::files", &["base::error", "base::platform", "base::env"]),
     // No file system, clock or process.
     ("model", &["base::error"]),
     ("store", &["base", "model"]),

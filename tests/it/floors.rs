@@ -69,7 +69,7 @@ const SAFETY: Layers = Layers {
         &["settings", "upkeep"],
         &["beside_log", "folders", "history", "user_programs"],
         &["context"],
-        &["config", "lock", "own_verb", "project_hooks"],
+        &["about", "config", "lock", "own_verb", "project_hooks"],
     ],
     least: 250,
 };
@@ -92,7 +92,8 @@ const AGENTS: Layers = Layers {
 
 const UI: Layers = Layers { name: "ui", floors: &[&["commands"], &["panel"], &["demo", "wording"], &["cli"]], least: 100 };
 
-const BASE: Layers = Layers { name: "base", floors: &[&["files"], &["env", "own_process"], &["error"]], least: 20 };
+const BASE: Layers =
+    Layers { name: "base", floors: &[&["files"], &["env", "own_process"], &["platform"], &["error"]], least: 20 };
 
 impl Layers {
     fn floor_of(&self, room: &str) -> Option<usize> {

@@ -106,6 +106,7 @@ mod pages;
 mod panel;
 mod performance;
 mod pictures;
+mod platforms;
 mod plugins;
 mod private_files;
 mod prompts;

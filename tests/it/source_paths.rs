@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 pub fn sources() -> Vec<(String, String)> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let all = walkdir::WalkDir::new(&src).into_iter().map(|entry| entry.unwrap().into_path());
-    let files: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();
+    let files: Vec<PathBuf> =
+        all.filter(|path| path.extension().is_some_and(|end| end == "rs") && !path.ends_with("build.rs")).collect();
     let named = |file: &PathBuf| file.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
     files.iter().map(|file| (named(file), std::fs::read_to_string(file).unwrap())).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::source_paths::sources;
 
 /// Names that two places have, and why.
-const SHARED: [(&str, &str); 1] = [("ListingBuffer", "two builds of one type: one for Linux, one for the rest")];
+const SHARED: [(&str, &str); 1] = [("ExaminedProcess", "two builds of one type: one for Linux, one for the rest")];
 
 /// The name of the type that a line defines. Associated types of traits are none of ours to name.
 fn defined(line: &str) -> Option<&str> {

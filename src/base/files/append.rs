@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::env;
 use crate::error::{Error, Result};
+use crate::platform;
 
 /// A file opened for appending. The caller holds the lock that makes it the only writer.
 #[derive(Debug)]
@@ -56,12 +57,12 @@ impl AppendFile {
     /// Syncs the file, so that appended bytes survive a power failure.
     pub fn sync(&self) -> Result<()> {
         env::fault_point("files.before-append-sync");
-        self.file.sync_data().map_err(|e| Error::io("sync", &self.path, e))
+        platform::sync_data(&self.file).map_err(|e| Error::io("sync", &self.path, e))
     }
 
     /// Cuts the file to `length` bytes and syncs. What is cut off must have been saved elsewhere before.
     pub fn truncate(&mut self, length: u64) -> Result<()> {
-        self.file.set_len(length).and_then(|()| self.file.sync_all()).map_err(|e| Error::io("cut", &self.path, e))
+        self.file.set_len(length).and_then(|()| platform::sync_file(&self.file)).map_err(|e| Error::io("cut", &self.path, e))
     }
 }
 

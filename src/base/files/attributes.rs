@@ -1,5 +1,4 @@
-//! ACLs and the user's extended attributes (`user.*`): read and set without following a link. System attributes
-//! (`security.*`, `trusted.*`) are not copied.
+//! ACLs and the user's extended attributes: read and set without following a link. Those of the system are not copied.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,6 +8,7 @@ use rustix::io::Errno;
 
 use crate::env;
 use crate::error::{Error, Result};
+use crate::platform;
 
 /// Extended attributes: names and values.
 pub type ExtendedAttributes = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -21,10 +21,6 @@ pub const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
 
 /// The largest list of names, and the largest value, that Linux allows.
 const LARGEST: usize = 64 * 1024;
-
-fn is_copied(name: &[u8]) -> bool {
-    name.starts_with(b"user.") || name == ACL || name == DEFAULT_ACL
-}
 
 /// The ACLs and the user's attributes of the file at `path`; empty where there is no file, or the file system has no
 /// attributes.
@@ -59,7 +55,7 @@ fn names(path: &Path) -> Result<Vec<Vec<u8>>, Errno> {
         Err(error) if is_none(error) => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    Ok(list.split(|byte| *byte == 0).filter(|name| is_copied(name)).map(<[u8]>::to_vec).collect())
+    Ok(list.split(|byte| *byte == 0).filter(|name| platform::is_copied_attribute(name)).map(<[u8]>::to_vec).collect())
 }
 
 fn value(path: &Path, name: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
@@ -80,14 +76,14 @@ fn value(path: &Path, name: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
 /// Whether the error means that there is nothing to read: no such attribute, no such file, or a file system without
 /// attributes.
 fn is_none(error: Errno) -> bool {
-    [Errno::NODATA, Errno::NOENT, Errno::NOTDIR, Errno::OPNOTSUPP, Errno::NOSYS].contains(&error)
+    platform::NO_ATTRIBUTE.contains(&error) || [Errno::NOENT, Errno::NOTDIR].contains(&error) || platform::is_not_supported(error)
 }
 
 /// Whether the file system at `place` supports attributes of this name. Reads one, and sets none.
 pub fn knows_attribute(place: &Path, name: &[u8]) -> bool {
     let mut none = [0_u8; 0];
     let refused = env::refusal_point("files.attributes").is_err();
-    !refused && !matches!(rustix::fs::lgetxattr(place, name, &mut none[..]), Err(Errno::OPNOTSUPP | Errno::NOSYS))
+    !refused && !rustix::fs::lgetxattr(place, name, &mut none[..]).is_err_and(platform::is_not_supported)
 }
 
 /// Gives a file or folder exactly these attributes, the ACL last, because it changes the mode. Other attributes are removed.

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::platform;
 
 use super::folder_entries::{parent, sync_dir};
 use super::optional_read::{open_unblocked, says_nothing_is_there};
@@ -89,7 +90,7 @@ pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
 fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(|e| Error::io("create", path, e))?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    let written = file.write_all(bytes).and_then(|()| platform::sync_file(&file));
     written.map_err(|e| {
         let _ = std::fs::remove_file(path);
         Error::io("write", path, e)

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::optional_read::says_nothing_is_there;
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::platform;
 
 /// How many folders are synced at the same time, in addition to the first.
 const AT_ONCE: usize = 4;
@@ -100,7 +101,9 @@ pub fn move_unsynced(from: &Path, to: &Path) -> Result<()> {
         moved => return moved.map_err(|e| Error::io(&format!("rename '{}' to", from.display()), to, e)),
     }
     let copy = parent(to)?.join(format!("tmp_obj_{}", env::fresh_id()));
-    let copied = std::fs::copy(from, &copy).and_then(|_| File::open(&copy)?.sync_all()).and_then(|()| std::fs::rename(&copy, to));
+    let copied = std::fs::copy(from, &copy)
+        .and_then(|_| platform::sync_file(&File::open(&copy)?))
+        .and_then(|()| std::fs::rename(&copy, to));
     if let Err(e) = copied {
         let _ = std::fs::remove_file(&copy);
         return Err(Error::io(&format!("copy '{}' to", from.display()), to, e));
@@ -130,12 +133,12 @@ pub fn remove_empty_dir(path: &Path) -> Result<bool> {
 
 /// Syncs a folder, so that entries added or removed in it survive a power failure.
 pub fn sync_dir(path: &Path) -> Result<()> {
-    File::open(path).and_then(|folder| folder.sync_all()).map_err(|e| Error::io("sync the folder", path, e))
+    File::open(path).and_then(|folder| platform::sync_file(&folder)).map_err(|e| Error::io("sync the folder", path, e))
 }
 
 /// As [`sync_dir`]; returns `false` where the folder does not exist (any more).
 pub fn sync_dir_if_there(path: &Path) -> Result<bool> {
-    match File::open(path).and_then(|folder| folder.sync_all()) {
+    match File::open(path).and_then(|folder| platform::sync_file(&folder)) {
         Ok(()) => Ok(true),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
         Err(e) => Err(Error::io("sync the folder", path, e)),
@@ -171,7 +174,7 @@ pub fn sync_dirs_if_there(folders: &[&Path]) -> Result<bool> {
 
 /// Syncs a file that another program wrote.
 pub fn sync_file(path: &Path) -> Result<()> {
-    File::open(path).and_then(|file| file.sync_all()).map_err(|e| Error::io("sync", path, e))
+    File::open(path).and_then(|file| platform::sync_file(&file)).map_err(|e| Error::io("sync", path, e))
 }
 
 /// Lets a test make a change fail.

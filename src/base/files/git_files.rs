@@ -14,6 +14,7 @@ use rustix::fs::{Gid, Uid, fchown};
 use super::folder_entries::{parent, sync_dir};
 use crate::env;
 use crate::error::{Error, Result};
+use crate::platform;
 
 /// Replaces a file of git's by `bytes`, durably. Mode, group and owner are kept, as far as this user may set them; a new
 /// file gets those of its folder. The file has the old or the new content, never a mixture. A crash may leave a file
@@ -73,7 +74,7 @@ pub fn append_keeping(path: &Path, lines: &[u8]) -> Result<()> {
     };
     let before = file.metadata().map_err(failed)?.len();
     let text = [if ends_in_a_line(path)? { &b""[..] } else { b"\n" }, lines].concat();
-    file.write_all(&text).and_then(|()| file.sync_all()).map_err(|e| {
+    file.write_all(&text).and_then(|()| platform::sync_file(&file)).map_err(|e| {
         let _ = file.set_len(before);
         failed(e)
     })
@@ -149,7 +150,7 @@ fn write_like(path: &Path, bytes: &[u8], model: &ModeAndOwner) -> Result<()> {
     give(&file, model);
     file.write_all(bytes)
         .and_then(|()| file.set_permissions(std::fs::Permissions::from_mode(model.mode)))
-        .and_then(|()| file.sync_all())
+        .and_then(|()| platform::sync_file(&file))
         .map_err(failed)
 }
 

@@ -15,6 +15,7 @@ use super::folder_entries::{parent, sync_dir};
 use super::optional_read::open_optional;
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::platform;
 
 /// How many bytes are compressed together.
 const BLOCK: usize = 1024 * 1024;
@@ -85,7 +86,7 @@ fn pack_into(path: &Path, temporary: &Path, goes_on: &dyn Fn() -> bool) -> Resul
         }
         to.write_all(&block(&plain).map_err(written)?).map_err(written)?;
     }
-    found.modified().and_then(|time| to.set_modified(time)).and_then(|()| to.sync_all()).map_err(written)?;
+    found.modified().and_then(|time| to.set_modified(time)).and_then(|()| platform::sync_file(&to)).map_err(written)?;
     Ok(true)
 }
 

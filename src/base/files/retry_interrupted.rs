@@ -13,9 +13,3 @@ use rustix::path::Arg;
 pub fn open_at(folder: impl AsFd, name: impl Arg + Copy, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
     retry_on_intr(|| rustix::fs::openat(folder.as_fd(), name, flags, mode))
 }
-
-/// Syncs the file system of an opened file.
-#[cfg(target_os = "linux")]
-pub(super) fn sync_all_of(file: impl AsFd) -> Result<(), Errno> {
-    retry_on_intr(|| rustix::fs::syncfs(file.as_fd()))
-}

@@ -12,6 +12,8 @@ use std::time::Instant;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+pub use crate::platform::is_ignored;
+
 /// How many pieces of work in progress defer signals.
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
 /// The signal that was deferred; 0 where none was.
@@ -163,12 +165,4 @@ fn take(signal: i32) {
                  then: git axiom rollback --continue or --abort\n";
     // The terminal may be closed.
     let _ = std::io::stderr().write_all(words.as_bytes());
-}
-
-/// Whether a signal was set to be ignored when this process started; `false` where the system does not show it.
-pub fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
-    mask & (1 << (signal - 1)) != 0
 }

@@ -11,6 +11,7 @@ use crate::repo::handles::Captures;
 use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::{Code, Result};
+use axiom_base::platform::SYNCS_WHOLE_FILE_SYSTEM;
 use axiom_model::base::names::RepoPath;
 use axiom_model::checkpoint::reading_budget::{ReadingPace, ReadingPriority, ordered};
 
@@ -47,7 +48,7 @@ pub(crate) fn as_time_allows<T: Ord>(
             }
             let done = std::mem::replace(&mut sizes, rest);
             // Elsewhere a sync looks at each file anew.
-            if cfg!(target_os = "linux") && done.iter().sum::<u64>() >= WRITTEN_OUT {
+            if SYNCS_WHOLE_FILE_SYSTEM && done.iter().sum::<u64>() >= WRITTEN_OUT {
                 sync_file_system(&repository.common_dir().join("objects"))?;
             }
             pace.took(&done, begun.elapsed());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gix::odb::memory::Storage;
 
 use axiom_base::error::{Code, Error, Result};
-use axiom_base::{env, files};
+use axiom_base::{env, files, platform};
 
 use super::durability::sync_file_system;
 use crate::base::loose::{encoded, loose_file, move_to};
@@ -95,7 +95,7 @@ pub(super) fn lay_out(folder: &Path) -> Result<()> {
 fn sync_both(folder: &Path, objects: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
     let device = |path: &Path| files::metadata(path).map(|meta| meta.map(|meta| meta.dev()));
-    if !cfg!(target_os = "linux") || device(folder)? != device(objects)? {
+    if !platform::SYNCS_WHOLE_FILE_SYSTEM || device(folder)? != device(objects)? {
         sync_file_system(folder)?;
     }
     sync_file_system(objects)

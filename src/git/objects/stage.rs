@@ -104,7 +104,7 @@ impl<'r> Durability<'r> {
     /// Syncs all objects, including those that others wrote, and the folders that contain them. The objects of the stage are
     /// synced first, then moved into the object database, and their new folder entries are synced before this returns.
     ///
-    /// On Linux a sync is one `syncfs` of the git directory's file system; elsewhere every object file and folder is synced
+    /// Where the system can, a sync is one call for the git directory's file system; elsewhere each object file that changed is synced
     /// separately, which takes time in a repository with many loose objects. A crash leaves some of the objects in the
     /// database, each with its content and none before the objects that it refers to; [`Durability::finish_landings`] moves
     /// the others.

@@ -1,9 +1,7 @@
 //! git's own lock files that a killed git left behind.
 //!
 //! A lock file is removed only if it is proved that it has no owner: it is older than a limit, no process has it open, and
-//! no git process works in this repository. Where the system does not show processes (no `/proc`), nothing is ever proved.
-
-#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
+//! no git process works in this repository. Where the system does not show who has files open, nothing is ever proved.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -14,6 +12,7 @@ use walkdir::WalkDir;
 
 use crate::base::readable::is_gap;
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::platform::{self, ExaminedProcess};
 use axiom_base::{env, files};
 
 use crate::repo::handles::LockFiles;
@@ -80,14 +79,14 @@ impl LockFiles<'_> {
         places.extend(self.repo.worktrees().list()?.into_iter().map(|entry| entry.worktree.path().to_owned()));
         let places: Vec<PathBuf> = places.iter().map(|place| place.canonicalize().unwrap_or_else(|_| place.clone())).collect();
         for _ in 1..LOOKS {
-            let owner = find_owner(Path::new("/proc"), &lock.path, &places, &only_waits)?;
+            let owner = find_owner(platform::examinable(), &lock.path, &places, &only_waits);
             if owner == GitLockOwner::Dead {
                 return Ok(owner);
             }
             // A process that is just starting or ending shows little, and most git processes end soon.
             std::thread::sleep(LOOK_AGAIN);
         }
-        find_owner(Path::new("/proc"), &lock.path, &places, &only_waits)
+        Ok(find_owner(platform::examinable(), &lock.path, &places, &only_waits))
     }
 
     /// Whether a git process with these arguments only waits for a git axiom process: `git axiom …`, or an alias for it.
@@ -130,53 +129,41 @@ fn look(path: &Path) -> Option<GitLockFile> {
 }
 
 /// Examines all processes. A process that cannot be examined, and is called git, may be the owner.
-fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf], only_waits: &dyn Fn(&[Vec<u8>]) -> bool) -> Result<GitLockOwner> {
-    let listing = match std::fs::read_dir(proc) {
-        Ok(listing) if proc.join("self").exists() => listing,
-        Ok(_) | Err(_) => return Ok(GitLockOwner::Unclear("this system does not show who has files open".to_owned())),
+fn find_owner(
+    processes: Option<Vec<ExaminedProcess>>,
+    lock: &Path,
+    places: &[PathBuf],
+    only_waits: &dyn Fn(&[Vec<u8>]) -> bool,
+) -> GitLockOwner {
+    let Some(processes) = processes else {
+        let why = "this system does not show who has files open: if no git runs here, remove the file yourself";
+        return GitLockOwner::Unclear(why.to_owned());
     };
-    for entry in listing {
-        let folder = entry.map_err(|e| Error::io("list", proc, e))?.path();
-        let Some(pid) = folder.file_name().and_then(|name| name.to_str()).filter(|name| name.parse::<u32>().is_ok()) else {
-            continue;
-        };
-        let name = std::fs::read(folder.join("comm")).unwrap_or_default();
+    for process in processes {
+        let pid = process.pid;
+        let name = process.name();
         // Helpers such as `git-remote-https` count too; git axiom itself does not.
         let is_git = name.starts_with(b"git") && !name.starts_with(b"git-axiom") && !name.starts_with(b"git_axiom");
-        let open = open_files(&folder);
+        let open = process.open_files();
         if open.as_ref().is_ok_and(|open| open.iter().any(|file| file == lock)) {
-            return Ok(GitLockOwner::Unclear(format!("process {pid} has it open")));
+            return GitLockOwner::Unclear(format!("process {pid} has it open"));
         }
-        if !is_git || is_zombie(&folder) || only_waits(&words(&folder)) {
+        if !is_git || process.is_zombie() || only_waits(&process.words()) {
             continue;
         }
         let inside = |path: &Path| places.iter().any(|place| path.starts_with(place));
-        let works_here = match (std::fs::read_link(folder.join("cwd")), &open) {
-            (Ok(cwd), Ok(open)) => inside(&cwd) || open.iter().any(|file| inside(file)) || names_one(&folder, places),
-            // The process is ending: it runs no code any more, and its files are closed before its folder in `/proc` is
-            // removed.
+        let works_here = match (process.working_folder(), &open) {
+            (Ok(cwd), Ok(open)) => inside(&cwd) || open.iter().any(|file| inside(file)) || names_one(&process, places),
+            // It is ending.
             (Err(e), _) if e.kind() == std::io::ErrorKind::NotFound => false,
             // The process has ended, or belongs to another user: only one that has ended cannot be the owner.
-            (_, _) => folder.exists(),
+            (_, _) => process.is_there(),
         };
         if works_here {
-            return Ok(GitLockOwner::Unclear(format!("git process {pid} works in this repository")));
+            return GitLockOwner::Unclear(format!("git process {pid} works in this repository"));
         }
     }
-    Ok(GitLockOwner::Dead)
-}
-
-/// Whether a process has ended and only waits for its parent to collect it: `pid (name) Z …`.
-fn is_zombie(process: &Path) -> bool {
-    let stat = std::fs::read(process.join("stat")).unwrap_or_default();
-    let end = stat.iter().rposition(|byte| *byte == b')');
-    end.is_some_and(|end| stat.get(end + 2) == Some(&b'Z'))
-}
-
-/// The arguments of a process.
-fn words(process: &Path) -> Vec<Vec<u8>> {
-    let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
-    line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
+    GitLockOwner::Dead
 }
 
 /// The command in the arguments of a git process: the first one that is neither an option nor an option's value.
@@ -204,15 +191,9 @@ fn command_of(words: &[Vec<u8>]) -> Option<&[u8]> {
     None
 }
 
-fn open_files(process: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let links = std::fs::read_dir(process.join("fd"))?;
-    Ok(links.filter_map(|link| std::fs::read_link(link.ok()?.path()).ok()).collect())
-}
-
 /// Whether the arguments or the environment of a process contain one of the places (`git --git-dir=…` from elsewhere).
-fn names_one(process: &Path, places: &[PathBuf]) -> bool {
-    let words = |name: &str| std::fs::read(process.join(name)).unwrap_or_default();
-    [words("cmdline"), words("environ")].iter().any(|text| {
+fn names_one(process: &ExaminedProcess, places: &[PathBuf]) -> bool {
+    process.words_and_environment().iter().any(|text| {
         places.iter().any(|place| {
             let place = place.as_os_str().as_bytes();
             text.windows(place.len()).any(|window| window == place)
@@ -220,7 +201,7 @@ fn names_one(process: &Path, places: &[PathBuf]) -> bool {
     })
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     #![allow(clippy::disallowed_methods)]
 
@@ -313,7 +294,6 @@ mod tests {
 
     #[test]
     fn where_processes_are_not_shown_nothing_is_proved() {
-        let dir = tempfile::tempdir().unwrap();
-        assert!(matches!(find_owner(dir.path(), Path::new("/x"), &[], &|_| false).unwrap(), GitLockOwner::Unclear(_)));
+        assert!(matches!(find_owner(None, Path::new("/x"), &[], &|_| false), GitLockOwner::Unclear(_)));
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
+use axiom_base::platform::LONGEST_PATH;
 use axiom_model::base::forms::line_ends::LineEndConfig;
 use axiom_model::base::names::{Oid, RepoPath};
 
@@ -18,9 +19,6 @@ use crate::objects::durability::sync_file_system;
 use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
 use crate::restore::prepared_permissions::PreparedPermissions;
-
-/// How many bytes a path may have, with the one that ends it (PATH_MAX; less on other systems).
-const LONGEST_PATH: usize = if cfg!(target_os = "linux") { 4096 } else { 1024 };
 
 /// Files of a tree, written out, waiting to be moved into place.
 #[derive(Debug)]

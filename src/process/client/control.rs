@@ -21,6 +21,7 @@ use crate::os::hold::ProcessHolds;
 use crate::os::sys;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::platform;
 
 /// The longest a hold lasts, whatever was asked for.
 pub const MAX_HOLD: Duration = Duration::from_secs(60);
@@ -235,7 +236,7 @@ fn answer(stream: UnixStream, holds: &Mutex<ProcessHolds>, orders: &KeeperComman
             send_line(reader.get_mut(), &ok)
         }
         ControlRequest::Hold { millis, pid } => {
-            let requester = peer(reader.get_ref()).unwrap_or(pid);
+            let requester = platform::peer(reader.get_ref()).unwrap_or(pid);
             keep_held(&mut reader, holds, requester, Duration::from_millis(millis).min(MAX_HOLD))
         }
     }
@@ -273,16 +274,4 @@ fn keep_held(
         }
         Err(e) => Err(e),
     }
-}
-
-/// The process at the other end, where the system knows it.
-#[cfg(target_os = "linux")]
-fn peer(stream: &UnixStream) -> Option<i32> {
-    rustix::net::sockopt::socket_peercred(stream).ok().map(|peer| peer.pid.as_raw_nonzero().get())
-}
-
-/// Unknown on this system: the process id in the request is used.
-#[cfg(not(target_os = "linux"))]
-fn peer(_: &UnixStream) -> Option<i32> {
-    None
 }

@@ -17,7 +17,7 @@ use crate::keeper::spec::{self, FAMILY};
 use crate::os::process_id::ProcessId;
 use crate::os::sys::{self, ProcessEntry, ProcessTable};
 use axiom_base::error::{Code, Error, Result};
-use axiom_base::{env, files};
+use axiom_base::{env, files, platform};
 use axiom_model::base::forms::plural::count_of;
 
 /// After this time, processes that are still alive are stuck in the kernel.
@@ -82,7 +82,8 @@ pub fn end_marked(assignment: &[u8]) -> Result<LeftoversOutcome> {
     // Not other processes in the same session: that may be the user's terminal.
     Ok(end_all(&|table| {
         let spared = spared(table);
-        let marked = table.all().iter().filter(|process| !process.is_gone() && sys::started_with(process.id.pid, assignment));
+        let marked =
+            table.all().iter().filter(|process| !process.is_gone() && platform::has_in_environment(process.id.pid, assignment));
         with_descendants(table, marked.copied().collect(), &spared)
     }))
 }
@@ -223,7 +224,7 @@ fn find(table: &ProcessTable, marker: &[u8], noted: &[ProcessId]) -> Vec<Process
     let own = sys::own_pid();
     let spared = spared(table);
     let known = |process: &&ProcessEntry| {
-        noted.contains(&process.id) || (!process.is_gone() && sys::started_with(process.id.pid, marker))
+        noted.contains(&process.id) || (!process.is_gone() && platform::has_in_environment(process.id.pid, marker))
     };
     let mut roots: Vec<ProcessEntry> = table.all().iter().filter(known).copied().collect();
     // The session's number stays in use as long as the session has members, so processes in the same session as a known one

@@ -24,6 +24,7 @@ use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_base::files::{FileLock, FolderToSync, LockAttempt};
+use axiom_base::platform;
 
 /// How long to wait for a lock: the keeper of the last iteration may just be ending, and readers hold locks for a moment.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
@@ -76,7 +77,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     let mut bell = WakeListener::new()?;
     [SIGCHLD, SIGTERM].into_iter().try_for_each(|signal| bell.ring_on(signal))?;
     let rope = Arc::new(bell.rope()?);
-    adopt_orphans();
+    platform::adopt_orphans();
     let spec = KeeperSpec::read(spec_path)?;
     let own_lock = take(&spec.dir.join(spec::KEEPER_LOCK), "another keeper runs this iteration")?;
     for name in [spec::EXIT, spec::KEEPER] {
@@ -160,16 +161,10 @@ pub(crate) fn watch_signals() -> Result<Arc<AtomicBool>> {
     Ok(terminate)
 }
 
-/// Makes this process the parent of descendants that lose theirs, in whatever session they are. Only Linux can do that. On
-/// other systems, descendants that left the program's process group and lost their parents are not found.
-pub(crate) fn adopt_orphans() {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-}
-
 fn record(spec: &KeeperSpec, started_at: Timestamp) -> Result<KeeperRecord> {
     let own = sys::look(sys::own_pid()).ok_or_else(|| {
-        Error::new(Code::KeeperFailed, "cannot find this process in the process table").hint("is /proc mounted?")
+        Error::new(Code::KeeperFailed, "cannot find this process in the process table")
+            .hint("is /proc mounted, and does `ps` run?")
     })?;
     let name = format!("{}{}", files::SCRATCH_PREFIX, env::fresh_id());
     let mut runtime = env::temp_dir().join(&name);

@@ -22,6 +22,7 @@ use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_base::files::FolderToSync;
+use axiom_base::platform;
 use axiom_model::work::signals::markers::markers;
 use axiom_model::work::signals::signal::AgentSignal;
 
@@ -173,19 +174,16 @@ pub(crate) struct ChildReaper {
 }
 
 impl ChildReaper {
-    #[cfg(target_os = "linux")]
+    /// Where this process adopts orphans, all that have ended. Elsewhere there is only the program: other children, such as `ps`, are
+    /// left to their `Command`.
     pub fn collect(&mut self) {
-        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
-            if Some(pid) == self.program {
-                self.status = Some(status);
+        if platform::ADOPTS_ORPHANS {
+            while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+                if Some(pid) == self.program {
+                    self.status = Some(status);
+                }
             }
-        }
-    }
-
-    /// Without adopted orphans there is only the program. Other children, such as `ps`, are left to their `KeeperCommand`.
-    #[cfg(not(target_os = "linux"))]
-    pub fn collect(&mut self) {
-        if let (None, Some(pid)) = (self.status, self.program)
+        } else if let (None, Some(pid)) = (self.status, self.program)
             && let Ok(Some((_, status))) = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG)
         {
             self.status = Some(status);
@@ -379,7 +377,7 @@ fn write_end(keeper: &Keeper, end: ProgramEnd, work: WorkOnDisk) -> Result<()> {
         output: end.output,
         markers: said,
         signals: keeper.spool.recorded(),
-        cpu_millis: sys::children_cpu_millis(),
+        cpu_millis: platform::children_cpu_millis(),
         ended_descendants: end.ended.count,
         survivors: end.ended.survivors,
         work,

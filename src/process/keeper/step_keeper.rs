@@ -44,7 +44,7 @@ pub fn run() -> Result<()> {
     let terminate = owner::watch_signals()?;
     let mut bell = WakeListener::new()?;
     [SIGCHLD, SIGTERM].into_iter().try_for_each(|signal| bell.ring_on(signal))?;
-    owner::adopt_orphans();
+    axiom_base::platform::adopt_orphans();
     let order = read_order()?;
     let gone = watch_starter(bell.rope()?)?;
     let report = carry_out(&order, &mut bell, &|| gone.load(Ordering::Relaxed) || terminate.load(Ordering::Relaxed));

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
+use axiom_base::platform;
 use rustix::process::Signal;
 
-use super::sys::{self, ProcessTable};
+use super::sys::{self, ProcessEntry};
 use crate::os::process_id::ProcessId;
 
 /// The running processes whose environment has `name=value`, except this one.
 ///
-/// On other systems than Linux, environments cannot be read: there it finds the processes that have the folder `below` in
-/// their command line. Keepers are always among them, but other processes may be missed.
+/// Where environments cannot be read, it finds the processes that have the folder `below` in their command line. Keepers are always among them, but other processes may be missed.
 pub fn started_with(name: &str, value: &str, below: &Path) -> Vec<i32> {
     find(name, value, below).iter().map(|process| process.pid).collect()
 }
@@ -23,19 +23,11 @@ pub fn kill_started_with(name: &str, value: &str, below: &Path) -> usize {
 
 fn find(name: &str, value: &str, below: &Path) -> Vec<ProcessId> {
     let marker = format!("{name}={value}").into_bytes();
-    let table = ProcessTable::read();
-    let living = table.all().iter().filter(|process| !process.is_gone() && process.id.pid != sys::own_pid());
-    if cfg!(target_os = "linux") {
-        living.filter(|process| sys::started_with(process.id.pid, &marker)).map(|process| process.id).collect()
-    } else {
-        let lines = sys::command_lines();
-        let below = below.to_string_lossy().into_owned();
-        let named = |pid: i32| lines.iter().any(|(of, line)| *of == pid && line.contains(&below));
-        living.filter(|process| named(process.id.pid)).map(|process| process.id).collect()
-    }
+    let found = platform::processes_started_with(&marker, below).into_iter().map(ProcessEntry::from);
+    found.filter(|process| !process.is_gone() && process.id.pid != sys::own_pid()).map(|process| process.id).collect()
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     #![allow(clippy::disallowed_methods)]
 
@@ -44,6 +36,9 @@ mod tests {
     #[test]
     fn a_marked_process_is_found_and_ended() {
         let value = axiom_base::env::fresh_id();
+        if !platform::has_in_environment(sys::own_pid(), b"PATH=") && platform::SYSTEM == "portable" {
+            return;
+        }
         let mut child = std::process::Command::new("sleep").arg("60").env("AXIOM_MARKED", &value).spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         // Between fork and exec the environment is still this process's own.

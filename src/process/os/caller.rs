@@ -13,8 +13,8 @@ pub fn caller() -> Option<ProcessId> {
     let mut pid = sys::look(sys::own_pid())?.parent;
     for _ in 0..MOST {
         let process = sys::look(pid).filter(|process| process.id.pid > 1)?;
-        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        if !matches!(name.trim(), "sh" | "bash" | "dash" | "zsh" | "ash" | "fish" | "git" | "timeout") {
+        let name = axiom_base::platform::process_name(pid).unwrap_or_default();
+        if !matches!(name.as_str(), "sh" | "bash" | "dash" | "zsh" | "ash" | "fish" | "git" | "timeout") {
             return Some(process.id);
         }
         pid = process.parent;

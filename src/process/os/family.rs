@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use super::sys::{self, ProcessEntry, ProcessTable};
 use crate::keeper::spec::FAMILY;
 use crate::os::process_id::ProcessId;
-use axiom_base::files;
+use axiom_base::{files, platform};
 
 /// After this time, processes that are still alive are stuck in the kernel, and no signal will end them soon.
 const GIVE_UP: Duration = Duration::from_secs(60);
@@ -26,13 +26,13 @@ pub(crate) struct EndedFamily {
     pub survivors: Vec<i32>,
 }
 
-/// The living descendants of this process, in whatever session. As subreaper it inherits the orphans. Other systems than
-/// Linux have no subreaper: there orphans are only found by the program's process group.
+/// The living descendants of this process, in whatever session. Where it adopts orphans, they are among them; elsewhere they are only
+/// found by the program's process group.
 pub(crate) fn living(program: Option<i32>) -> Vec<ProcessEntry> {
     let table = ProcessTable::read();
     let mut roots = vec![sys::own_pid()];
     let mut found = Vec::new();
-    if !cfg!(target_os = "linux")
+    if !platform::ADOPTS_ORPHANS
         && let Some(group) = program
     {
         found.extend(table.all().iter().filter(|process| process.session == group).copied());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::file_edit::look;
 use super::program_files::{AttachScope, place, place_of_user};
-use axiom_base::env;
+use axiom_base::{env, platform};
 use axiom_git::Worktree;
 use axiom_model::program_hooks::plugins::EXTENSION;
 use axiom_model::program_hooks::recipe::HookRecipe;
@@ -48,6 +48,6 @@ pub(super) fn plugin_said_in(settings: &[ProgramSettingsFile], recipe: &HookReci
 
 /// What an administrator sets for Claude Code. `AXIOM_TEST_MANAGED` (debug builds) names another file.
 fn managed() -> PathBuf {
-    let usual = if cfg!(target_os = "macos") { "/Library/Application Support/ClaudeCode" } else { "/etc/claude-code" };
-    env::test_var("AXIOM_TEST_MANAGED").map_or_else(|| Path::new(usual).join("managed-settings.json"), PathBuf::from)
+    let usual = || Path::new(platform::ADMINISTRATORS_SETTINGS).join("managed-settings.json");
+    env::test_var("AXIOM_TEST_MANAGED").map_or_else(usual, PathBuf::from)
 }

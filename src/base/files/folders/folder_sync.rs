@@ -4,24 +4,27 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use crate::env;
 use crate::error::{Error, Result};
+use crate::platform;
 
-/// Syncs everything below `folder`; on Linux, its whole file system.
+/// Syncs everything below `folder`: where the system can, its whole file system, else what changed lately.
 pub fn sync_file_system(folder: &Path) -> Result<()> {
-    FolderToSync::open(folder)?.sync()
+    FolderToSync::open(folder)?.synced(None)
 }
 
 /// A folder to be synced later with everything below it, even if it is renamed in between. It is opened before other
 /// programs write to it: so the sync reports a write that failed in between, even if the kernel has dropped the pages by
 /// then.
 ///
-/// On Linux this is one `syncfs` of its file system; on other systems every file and folder is synced separately.
+/// This is one call for its file system, or one for each file that changed: see `platform`.
 #[derive(Debug)]
 pub struct FolderToSync {
     path: PathBuf,
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     file: File,
+    opened: SystemTime,
 }
 
 impl FolderToSync {
@@ -31,31 +34,16 @@ impl FolderToSync {
         let directory = i32::try_from(rustix::fs::OFlags::DIRECTORY.bits()).unwrap_or(0);
         let opened = std::fs::OpenOptions::new().read(true).custom_flags(directory).open(folder);
         let file = opened.map_err(|e| Error::io("open the folder", folder, e))?;
-        Ok(Self { path: folder.to_owned(), file })
+        Ok(Self { path: folder.to_owned(), file, opened: env::file_clock() })
     }
 
-    /// Syncs everything below it.
-    #[cfg(target_os = "linux")]
+    /// Syncs everything below it that changed since it was opened.
     pub fn sync(&self) -> Result<()> {
-        crate::files::retry_interrupted::sync_all_of(&self.file).map_err(|e| Error::io("sync the file system of", &self.path, e))
+        self.synced(Some(self.opened))
     }
 
-    /// Syncs everything below it.
-    #[cfg(not(target_os = "linux"))]
-    pub fn sync(&self) -> Result<()> {
-        let folder = &self.path;
-        for entry in walkdir::WalkDir::new(folder) {
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(e) if e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => continue,
-                Err(e) => return Err(Error::io("list", folder, std::io::Error::other(e))),
-            };
-            if entry.file_type().is_dir() {
-                crate::files::sync_dir(entry.path())?;
-            } else if entry.file_type().is_file() {
-                crate::files::sync_file(entry.path())?;
-            }
-        }
-        Ok(())
+    fn synced(&self, changed_since: Option<SystemTime>) -> Result<()> {
+        platform::sync_below(&self.file, &self.path, changed_since)
+            .map_err(|e| Error::io("sync the file system of", &self.path, e))
     }
 }

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use crate::env;
 use crate::error::{Error, Result};
+use crate::platform;
 
 use crate::files::moving::moves;
 
@@ -52,7 +53,7 @@ pub(in crate::files) enum RenameOutcome {
 /// As [`rename_no_replace`], with the three possible results.
 pub(in crate::files) fn renamed(from: &Path, to: &Path) -> Result<RenameOutcome> {
     let outcome = match by_flag(from, to) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => without_flag(from, to),
+        Err(e) if e == Errno::INVAL || platform::is_not_supported(e) => without_flag(from, to),
         Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
         Err(e) => Err(e.into()),
         Ok(()) => Ok(true),
@@ -123,8 +124,8 @@ fn link(existing: &Path, name: &Path) -> Result<(), IoError> {
 
 /// Whether the error means that hard links are not possible here.
 fn has_no_links(error: &IoError) -> bool {
-    let codes = [Errno::PERM, Errno::OPNOTSUPP, Errno::NOSYS, Errno::MLINK, Errno::INVAL];
-    error.raw_os_error().is_some_and(|code| codes.iter().any(|one| one.raw_os_error() == code))
+    let is_it = |code: Errno| [Errno::PERM, Errno::MLINK, Errno::INVAL].contains(&code) || platform::is_not_supported(code);
+    Errno::from_io_error(error).is_some_and(is_it)
 }
 
 /// Creates a symbolic link `name` to `target`. Not synced.

@@ -301,7 +301,7 @@ impl NamedPathFindings {
                 self.seen.gone.extend(below);
                 match exact {
                     Some(entry) => {
-                        if usual.is_narrow(stat.st_mode) {
+                        if usual.is_narrow(axiom_base::platform::mode_of(&stat)) {
                             self.seen.narrow.push(path.clone());
                         }
                         if !index.is_unchanged(entry, &stat) {

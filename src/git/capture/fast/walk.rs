@@ -299,7 +299,7 @@ impl<'a> WorktreeWalk<'a> {
 
     fn tracked(&self, dir: &OwnedFd, name: &CStr, entry: usize, seen: &mut WalkFindings) -> Option<()> {
         let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
-        if stat.as_ref().is_ok_and(|stat| self.usual.is_narrow(stat.st_mode)) {
+        if stat.as_ref().is_ok_and(|stat| self.usual.is_narrow(axiom_base::platform::mode_of(stat))) {
             seen.narrow.push(RepoPath::new(self.index.path(entry)));
         }
         match stat {

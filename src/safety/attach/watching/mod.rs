@@ -22,12 +22,13 @@ use crate::context::handle::Context;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files::{FileLock, LockAttempt};
 use axiom_base::own_process::end_signals;
+use axiom_base::platform::watches_of_user;
 use axiom_base::{env, files};
 use axiom_git::{Repository, Worktree};
 use axiom_model::attach::act::DeferredSave;
 use axiom_model::attach::watching::{PendingWatchChanges, allowance, pause};
 use axiom_model::base::names::RepoPath;
-use axiom_process::os::changes::{FolderWatcher, WakeReason, of_user};
+use axiom_process::os::changes::{FolderWatcher, WakeReason};
 use axiom_store::beside::attach::AttachFiles;
 use tree::WatchedFolders;
 use watch_record::WatchRecord;
@@ -65,7 +66,7 @@ pub fn run(ctx: &Context, begun: impl FnOnce(&WatchRecord) -> Result<()>) -> Res
         changes.wake_on(signal)?;
     }
     let others = watch_record::list(ctx).into_iter().filter(|one| one.alive && one.watcher.worktree != path);
-    let allowance = allowance(of_user(), others.map(|one| one.watcher.watched).sum());
+    let allowance = allowance(watches_of_user(), others.map(|one| one.watcher.watched).sum());
     let mut excluded = crate::checkpoint::capture_options(ctx).excluded;
     excluded.extend(ctx.repo.captures().git_directories_in(worktree));
     let tree = WatchedFolders::new((&ctx.repo, worktree), &changes, excluded, allowance);

@@ -23,6 +23,7 @@ use crate::panel::view;
 use crate::panel::view::PanelColours;
 use axiom_agents::open_panels;
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::platform;
 
 /// Marked pastes.
 const ENTER: &[u8] = b"\x1b[?2004h";
@@ -70,7 +71,7 @@ impl PanelTerminal {
         // Where something is piped in, the keys come from the terminal all the same.
         let tty = match std::io::stdin().is_terminal() {
             true => None,
-            false => Some(File::open("/dev/tty").map_err(|e| none("standard input is not a terminal").because(e))?),
+            false => Some(platform::own_terminal().map_err(|e| none("standard input is not a terminal").because(e))?),
         };
         INLINE.store(place == PanelPlacement::Inline, Ordering::SeqCst);
         HOOKED.call_once(|| {

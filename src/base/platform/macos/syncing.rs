@@ -1,0 +1,42 @@
+//! A volume is synced by one call; where its file system does not know that, file by file.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+use rustix::io::Errno;
+
+use super::of_kernel;
+use crate::platform::portable::syncing as portable;
+
+/// Whether one sync of a folder costs the same for any number of files, and takes in those beside it.
+pub const SYNCS_WHOLE_FILE_SYSTEM: bool = true;
+
+/// The errors of file systems (SMB, FUSE, some disks) that know no sync of the disk's cache.
+const NO_FULL_SYNC: [Errno; 5] = [Errno::NOTSUP, Errno::OPNOTSUPP, Errno::INVAL, Errno::NOTTY, Errno::NOSYS];
+
+fn is_unknown(error: &io::Error) -> bool {
+    NO_FULL_SYNC.iter().any(|code| error.raw_os_error() == Some(code.raw_os_error()))
+}
+
+/// Syncs the volume of an opened folder.
+pub fn sync_below(folder: &File, path: &Path, changed_since: Option<SystemTime>) -> io::Result<()> {
+    match of_kernel::sync_volume(folder) {
+        Err(e) if is_unknown(&e) => portable::sync_below(folder, path, changed_since),
+        synced => synced,
+    }
+}
+
+/// Syncs a file or folder with what is known of it, and the disk's cache where that is possible.
+pub fn sync_file(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(e) if is_unknown(&e) => Ok(rustix::io::retry_on_intr(|| rustix::fs::fsync(file))?),
+        synced => synced,
+    }
+}
+
+/// Syncs the content of a file, as [`sync_file`].
+pub fn sync_data(file: &File) -> io::Result<()> {
+    sync_file(file)
+}
