@@ -56,7 +56,7 @@ codes! {
     Usage "USAGE" Usage "The command line cannot be understood.";
     NotARepository "NOT_A_REPOSITORY" Failed "The current folder is in no git repository.";
     BareRepository "BARE_REPOSITORY" Failed "The repository is bare and this is not one of its worktrees, or its main one is gone.";
-    GitTooOld "GIT_TOO_OLD" Failed "git is older than 2.40.";
+    GitTooOld "GIT_TOO_OLD" Failed "git is older than what is asked for needs: 2.34, or 2.38 for merges.";
     GitMissing "GIT_MISSING" Failed "The git program cannot be started.";
     GitFailed "GIT_FAILED" Failed "A git command failed.";
     FilterFailed "FILTER_FAILED" Failed "A filter or merge driver of git's (git config filter.NAME.clean, merge.NAME.driver) fails or does not answer.";

@@ -40,7 +40,7 @@ fn git_missing_and_git_too_old_say_what_to_install() {
         which("sed")
     );
     let old = with_programs(&env, &[("git", &script)]).fails_with(Code::GitTooOld);
-    assert!(old.stderr.contains("2.25.1") && old.stderr.contains("hint: install git 2.40 or newer"), "{old}");
+    assert!(old.stderr.contains("2.25.1") && old.stderr.contains("hint: install git 2.34 or newer"), "{old}");
     assert_eq!(env.git(&["for-each-ref", "refs/axiom", "refs/tags"]), "", "nothing is made");
 }
 

@@ -82,14 +82,15 @@ impl Merges<'_> {
         if let Some(known) = self.known_merge(&asked) {
             return Ok(known);
         }
+        let run = self.with_a_base_that_git_finds(&asked)?;
         let place = MergeFolder::make(self.repo, &asked)?;
         let drivers = match self.repo.merges().merge_programs()? {
-            MergePrograms::None => return read(&place.git().args(asked.arguments()).run()?),
+            MergePrograms::None => return read(&place.git().args(run.arguments()).run()?),
             MergePrograms::Drivers(drivers) => drivers,
             MergePrograms::Some => Vec::new(),
         };
         if !drivers.is_empty() {
-            let output = place.without(&drivers).args(asked.arguments()).run()?;
+            let output = place.without(&drivers).args(run.arguments()).run()?;
             if !place.was_called()? {
                 return read(&output);
             }
@@ -97,9 +98,22 @@ impl Merges<'_> {
         let given_up = self.may_run_programs(&asked)?;
         place.fill(&self.repo.trees().tree_of(&asked.attributes)?)?;
         let git = place.git().limited(DRIVER_LIMIT).ended_by(given_up);
-        let merge = read(&git.args(asked.arguments()).run()?)?;
+        let merge = read(&git.args(run.arguments()).run()?)?;
         self.remember_merge(CachedMerge { asked, merge: merge.clone() });
         Ok(merge)
+    }
+
+    /// A merge as this git takes it: before 2.40 a base cannot be named, so both sides become commits on top of it.
+    fn with_a_base_that_git_finds(&self, asked: &MergeToRun) -> Result<MergeToRun> {
+        let can_name = self.repo.merges_with_named_base()?;
+        let Some(base) = asked.base.as_ref().filter(|_| !can_name) else { return Ok(asked.clone()) };
+        let on_top = |side: &Oid| self.commit_in_memory(&self.repo.trees().tree_of(side)?, base);
+        Ok(MergeToRun {
+            attributes: asked.attributes.clone(),
+            base: None,
+            ours: on_top(&asked.ours)?,
+            theirs: on_top(&asked.theirs)?,
+        })
     }
 
     /// The tree of `theirs`, if it is a few commits on top of `ours`: then that is the result of their merge. `None` where this

@@ -8,14 +8,20 @@ use axiom_base::{env, files};
 
 use super::repository::Repository;
 
-/// The oldest supported version.
-const OLDEST: (u32, u32) = (2, 40);
+/// The oldest supported version. What needs a newer one says so by itself: [`MERGES`].
+const OLDEST: (u32, u32) = (2, 34);
+
+/// The oldest that merges commits without a worktree.
+const MERGES: (u32, u32) = (2, 38);
+
+/// The oldest that does so with a base that is named.
+const MERGES_WITH_BASE: (u32, u32) = (2, 40);
 
 /// The largest note that is read.
 const LIMIT: u64 = 16 * 1024;
 
 impl Repository {
-    /// Checks that git is 2.40 or newer. The result is noted below `axiom/tmp` with the path, inode, size and times of the
+    /// Checks that git is 2.34 or newer. The result is noted below `axiom/tmp` with the path, inode, size and times of the
     /// program, so that the check runs again only for another program. Losing the note costs one call of git.
     pub fn require_git_version(&self) -> Result<()> {
         // Only git 2.44 and newer knows ref formats.
@@ -37,7 +43,26 @@ impl Repository {
                 }
                 Ok(())
             }
-            Some(_) | None => Err(Error::new(Code::GitTooOld, format!("'{text}' is too old")).hint("install git 2.40 or newer")),
+            Some(_) | None => {
+                Err(Error::new(Code::GitTooOld, format!("'{text}' is too old")).hint("install git 2.34 or newer, better 2.40"))
+            }
+        }
+    }
+}
+
+impl Repository {
+    /// Checks that git can merge without a worktree; returns whether the base may be named.
+    pub(crate) fn merges_with_named_base(&self) -> Result<bool> {
+        if self.knows_ref_formats() {
+            return Ok(true);
+        }
+        let text = self.git().arg("version").text()?;
+        match version_of(&text) {
+            Some(version) if version >= MERGES => Ok(version >= MERGES_WITH_BASE),
+            Some(_) | None => {
+                let needs = format!("merging, and taking back a task, need git 2.38, and this is '{text}'");
+                Err(Error::new(Code::GitTooOld, needs).hint("checkpoints, rollbacks and undo work with it"))
+            }
         }
     }
 }

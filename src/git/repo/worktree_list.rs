@@ -14,6 +14,7 @@ use super::worktrees::{Worktree, utf8};
 use crate::base::head::Head;
 use crate::base::readable::is_caused_by_gap;
 use crate::repo::handles::Worktrees;
+use crate::repo::program::GitOutput;
 
 /// How many worktrees are looked at in one thread.
 pub const FEW_WORKTREES: usize = 64;
@@ -128,8 +129,22 @@ impl Worktrees<'_> {
         }
     }
 
+    /// What git lists, with zeros at the ends of lines. Before git 2.36 they cannot be had, and a path with a line feed is not told from
+    /// two lines.
+    fn listing_by_git(&self) -> Result<GitOutput> {
+        let output = self.repo.git().args(["worktree", "list", "--porcelain", "-z"]).run()?;
+        /// What git exits with where it does not know an option.
+        const USAGE: i32 = 129;
+        if output.code != Some(USAGE) {
+            return if output.ok() { Ok(output) } else { Err(output.error()) };
+        }
+        let mut lines = self.repo.git().args(["worktree", "list", "--porcelain"]).run_ok()?;
+        lines.stdout.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = 0);
+        Ok(lines)
+    }
+
     pub(crate) fn list_by_git(&self, folders: &BTreeMap<PathBuf, PathBuf>) -> Result<Vec<WorktreeEntry>> {
-        let output = self.repo.git().args(["worktree", "list", "--porcelain", "-z"]).run_ok()?;
+        let output = self.listing_by_git()?;
         let mut listed = Vec::new();
         let mut fields: Vec<&[u8]> = Vec::new();
         for field in output.stdout.split(|b| *b == 0) {

@@ -58,7 +58,7 @@ pub(super) fn started(command: &mut Command) -> Result<Child> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| match folder {
         Some(folder) if !folder.is_dir() => Error::io("enter the folder", &folder, e),
         Some(_) | None if e.kind() == std::io::ErrorKind::NotFound => {
-            Error::new(Code::GitMissing, "git cannot be started").because(e).hint("install git 2.40 or newer")
+            Error::new(Code::GitMissing, "git cannot be started").because(e).hint("install git 2.34 or newer, better 2.40")
         }
         Some(_) | None => Error::cannot_start("git", e),
     })
