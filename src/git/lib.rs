@@ -80,6 +80,7 @@ pub use objects::graph::ObjectGraph;
 pub use objects::read_back::ReadBackReport;
 pub use refs::edits::{ExpectedRefValue, RefEdit, RefValue};
 pub use refs::listing::RefListing;
+pub use repo::about::{ForbiddenShortcuts, RepositoryAbout};
 pub use repo::handles::{
     BareRepositories, CaptureRewrites, CapturedPermissions, Captures, CheckoutAdvances, Checkpoints, ConcurrentGc, Connectivity,
     Conversions, Durability, ForgottenObjects, GitOperations, GitSettings, HeldLfsFiles, History, Identities, Index, IndexEdits,

@@ -20,10 +20,11 @@
 //! | `history`, `user_programs` | histories, differences, texts; the editor, the pager, what signs |
 //! | `context` | the context of everything: the repository, its place, configuration, trust |
 //! | `config`, `project_hooks` | what a project and its user configure, and approve |
-//! | `lock`, `own_verb` | `git axiom lock`; a verb typed in the panel |
+//! | `lock`, `own_verb`, `about` | `git axiom lock`; a verb typed in the panel; what a report of a fault needs |
 //!
 //! Events are appended here and in `agents`, nowhere else. Begin reading with `context`, then `checkpoint`, then `operation`.
 
+pub mod about;
 pub mod acp;
 pub mod attach;
 pub mod beside_log;

@@ -5,6 +5,7 @@
 //!
 //! Begin reading with `repository`, then `discovery` and `program`.
 
+pub(crate) mod about;
 pub(super) mod bare;
 pub(super) mod borrowers;
 pub(super) mod branch_config;

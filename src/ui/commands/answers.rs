@@ -27,6 +27,9 @@ const fn of(verbs: &'static [&'static str], of: &'static str) -> VerbAnswer {
 /// The verbs that answer nothing but an error: both need a terminal.
 pub const WITHOUT_ANSWER: [&str; 2] = ["panel", "checkpoint manage"];
 
+/// What has an answer and is no verb: `git axiom --version --verbose`.
+pub const NO_VERB: &str = "version";
+
 /// All answers, in the order of the page.
 pub const ANSWERS: &[VerbAnswer] = &[
     of(&["init"], "InitJson"),
@@ -144,6 +147,7 @@ pub const ANSWERS: &[VerbAnswer] = &[
     of(&["config restore", "config reset"], "ConfigResetJson"),
     of(&["completions"], "CompletionsJson"),
     of(&["help"], "HelpJson"),
+    of(&[NO_VERB], "VersionJson"),
     of(&["man"], "ManPageJson"),
     of(&["man --out", "man --install"], "ManFolderJson"),
 ];

@@ -7,7 +7,7 @@ use clap::{CommandFactory, FromArgMatches};
 use super::grammar::arguments::Cli;
 use super::grammar::{complete, single_verb, usage_error, verb_name};
 use super::taste::GitTaste;
-use super::{VerbExit, dispatch, hook, working_dir};
+use super::{VerbExit, dispatch, hook, version, working_dir};
 use crate::cli::report;
 use crate::cli::screen::Screen;
 use axiom_base::env;
@@ -22,6 +22,9 @@ pub fn run(arguments: Vec<OsString>) -> VerbExit {
         console::set_colors_enabled_stderr(false);
     }
     if let Some(ended) = hook::at_once(&arguments) {
+        return ended;
+    }
+    if let Some(ended) = version::at_once(&arguments) {
         return ended;
     }
     if let Some(candidates) = complete::answer(&arguments) {

@@ -54,6 +54,7 @@ pub mod task;
 mod taste;
 pub mod trust;
 pub mod undo;
+mod version;
 pub mod watch;
 
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ const LISTED: &[(&str, &str)] = &[
 
 /// Options of other programs, and the call that does what they mean.
 const OPTIONS: &[(&str, &[&str], &str)] = &[
-    ("", &["-v", "-V", "--verbose"], "git axiom --version    prints the version"),
+    ("", &["-v", "-V", "--verbose"], "git axiom --version    prints the version; with --verbose, what a report of a fault needs"),
     ("log", &["--oneline", "--graph"], "git axiom log -10    has a line for each operation"),
     ("graph", &["--oneline"], "git axiom graph    has a line for each of them"),
     ("status", &["-s", "--short"], "git axiom status    is short; --json is for scripts"),
