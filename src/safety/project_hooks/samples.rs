@@ -17,7 +17,7 @@ pub struct HookSample {
 
 macro_rules! sample {
     ($name:literal, $events:expr, $does:literal) => {
-        HookSample { name: $name, events: $events, does: $does, text: include_str!(concat!("../../../hooks/", $name)) }
+        HookSample { name: $name, events: $events, does: $does, text: include_str!(concat!("../sample_hooks/", $name)) }
     };
 }
 
