@@ -102,6 +102,7 @@ mod ops_meanwhile;
 mod ops_merge;
 mod ops_rollback;
 mod ops_undo;
+mod packaging;
 mod pages;
 mod panel;
 mod performance;
