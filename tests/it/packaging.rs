@@ -73,7 +73,8 @@ fn the_verbose_version_has_formats_and_nothing_private() {
     let json: serde_json::Value = serde_json::from_str(&scratch.axiom(&["--version", "--verbose", "--json"])).unwrap();
     assert_eq!((&json["verb"], &json["repository"]["objects"]), (&"version".into(), &"sha1".into()));
     crate::common::documents::check(&json);
-    let home = scratch.path().to_str().unwrap();
+    let folder = scratch.path();
+    let home = folder.to_str().unwrap();
     for said in [text, json.to_string()] {
         assert!(!said.contains(secret) && !said.contains(home), "{said}");
     }

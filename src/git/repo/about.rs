@@ -24,9 +24,9 @@ pub struct RepositoryAbout {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForbiddenShortcuts {
     /// Its name in the table of shortcuts.
-    pub condition: String,
+    pub condition: &'static str,
     /// The shortcuts that it forbids.
-    pub shortcuts: Vec<String>,
+    pub shortcuts: &'static [&'static str],
     /// Why.
     pub why: &'static str,
 }
@@ -37,8 +37,8 @@ impl RepositoryAbout {
         let shortcuts = repository.shortcuts();
         let holding = Condition::ALL.iter().filter(|condition| shortcuts.holds(**condition, None));
         let forbidden = holding.map(|condition| ForbiddenShortcuts {
-            condition: format!("{condition:?}"),
-            shortcuts: condition.row().ways.iter().map(|way| format!("{way:?}")).collect(),
+            condition: condition.row().name,
+            shortcuts: condition.row().way_names,
             why: condition.row().why,
         });
         Self {

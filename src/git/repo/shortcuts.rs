@@ -89,10 +89,14 @@ pub(crate) enum ConditionSign {
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ShortcutRule {
+    /// The name of the condition.
+    pub name: &'static str,
     /// The condition holds if one of these does.
     pub signs: &'static [ConditionSign],
     /// What it forbids.
     pub ways: &'static [FastWay],
+    /// Their names.
+    pub way_names: &'static [&'static str],
     /// Why.
     pub why: &'static str,
 }
@@ -113,7 +117,13 @@ macro_rules! table {
             /// Its row in the table.
             pub fn row(self) -> ShortcutRule {
                 match self {
-                    $(Self::$condition => ShortcutRule { signs: &[$($sign),+], ways: &[$(FastWay::$way),+], why: $why },)*
+                    $(Self::$condition => ShortcutRule {
+                        name: stringify!($condition),
+                        signs: &[$($sign),+],
+                        ways: &[$(FastWay::$way),+],
+                        way_names: &[$(stringify!($way)),+],
+                        why: $why,
+                    },)*
                 }
             }
         }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 
+use super::handles::Merges;
 use super::repository::Repository;
 
 /// The oldest supported version. What needs a newer one says so by itself: [`MERGES`].
@@ -50,13 +51,13 @@ impl Repository {
     }
 }
 
-impl Repository {
+impl Merges<'_> {
     /// Checks that git can merge without a worktree; returns whether the base may be named.
-    pub(crate) fn merges_with_named_base(&self) -> Result<bool> {
-        if self.knows_ref_formats() {
+    pub(crate) fn may_name_base(&self) -> Result<bool> {
+        if self.repo.knows_ref_formats() {
             return Ok(true);
         }
-        let text = self.git().arg("version").text()?;
+        let text = self.repo.git().arg("version").text()?;
         match version_of(&text) {
             Some(version) if version >= MERGES => Ok(version >= MERGES_WITH_BASE),
             Some(_) | None => {

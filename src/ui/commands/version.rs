@@ -54,9 +54,9 @@ struct RepositoryFormatJson {
 #[serde(rename_all = "camelCase")]
 struct LeftToGitJson {
     /// Its name.
-    condition: String,
+    condition: &'static str,
     /// The shortcuts that it forbids.
-    shortcuts: Vec<String>,
+    shortcuts: &'static [&'static str],
     /// Why.
     why: &'static str,
 }

@@ -64,15 +64,16 @@ fn parse_ps(text: &str) -> Vec<RunningProcess> {
         let mut number = || fields.next()?.parse::<i32>().ok();
         let (pid, parent, session) = (number()?, number()?, number()?);
         let state = fields.next()?.chars().next()?;
-        let start = seconds_of(&fields.collect::<Vec<_>>().join(" "))?;
+        // The day of the week says nothing more.
+        let start = seconds_of(&fields.skip(1).collect::<Vec<_>>().join(" "))?;
         Some(RunningProcess { pid, start, parent, session, state })
     };
     text.lines().filter_map(line).collect()
 }
 
-/// Seconds since 1970 of a time as `ps` prints it.
+/// Seconds since 1970 of a time as `ps` prints it: `Nov 21 22:00:01 2026`.
 fn seconds_of(text: &str) -> Option<u64> {
-    let time = jiff::fmt::strtime::parse("%a %b %d %H:%M:%S %Y", text).ok()?.to_datetime().ok()?;
+    let time = jiff::fmt::strtime::parse("%b %d %H:%M:%S %Y", text).ok()?.to_datetime().ok()?;
     u64::try_from(time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second()).ok()
 }
 
