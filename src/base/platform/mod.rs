@@ -29,7 +29,7 @@ pub use system::attributes::{NO_ATTRIBUTE, is_copied_attribute};
 pub use system::folders::{
     ADMINISTRATORS_SETTINGS, LONGEST_PATH, constraints, give_owner_access, is_same_mount, mount_points, open_below, read_folder,
 };
-pub use system::machine::{IS_TRIED, SYSTEM, boot_id, boot_time, file_system_name, own_image, own_terminal};
+pub use system::machine::{IS_TRIED, SYSTEM, boot_id, boot_time, file_system_name, keeps_times, own_image, own_terminal};
 pub use system::processes::{
     ADOPTS_ORPHANS, ExaminedProcess, adopt_orphans, command_lines_above, examinable, has_in_environment, offspring, peer,
     process, process_name, processes, processes_started_with, send_exactly,

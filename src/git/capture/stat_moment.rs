@@ -14,16 +14,11 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use axiom_base::error::{Error, Result};
-use axiom_base::files;
+use axiom_base::{files, platform};
 
 use super::file_stat::{FileStat, SeenFile};
 use crate::repo::own_scratch::ScratchFolder;
 use crate::repo::repository::Repository;
-
-/// File systems that keep what is believed: ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, bcachefs. Not those that are on
-/// another machine or in another program: who knows what they keep.
-#[cfg(target_os = "linux")]
-const RELIABLE: [u32; 8] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e];
 
 /// The moment before files are read, by the clock of the file system.
 pub(crate) struct StatMoment {
@@ -61,13 +56,8 @@ impl StatMoment {
 
 /// The file system of a folder, if it keeps when a file was changed even though the file's time is set back.
 fn reliable_device(folder: &Path, now: i128) -> Option<u64> {
-    #[cfg(target_os = "linux")]
-    {
-        // The type's width and sign differ between machines; its low 32 bits do not.
-        let kind = (rustix::fs::statfs(folder).ok()?.f_type as u64 & 0xffff_ffff) as u32;
-        if !RELIABLE.contains(&kind) {
-            return None;
-        }
+    if !platform::keeps_times(folder) {
+        return None;
     }
     let probe = folder.join("probe");
     files::write_scratch(&probe, b"").ok()?;

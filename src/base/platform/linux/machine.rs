@@ -57,3 +57,10 @@ pub fn file_system_name(path: &Path) -> Option<String> {
     let known = NAMES.iter().find(|(number, _)| *number == magic);
     Some(known.map_or_else(|| format!("{magic:#x}"), |(_, name)| (*name).to_owned()))
 }
+
+/// Whether the file system of a folder is known to keep the time at which a file was changed, and its number. Not those that are on
+/// another machine or in another program: who knows what they keep.
+pub fn keeps_times(folder: &Path) -> bool {
+    const RELIABLE: [&str; 8] = ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "f2fs", "zfs", "bcachefs"];
+    file_system_name(folder).is_some_and(|name| RELIABLE.contains(&name.as_str()))
+}

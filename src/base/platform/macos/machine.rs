@@ -30,3 +30,8 @@ pub fn file_system_name(path: &Path) -> Option<String> {
     let name = of_kernel::text(&rustix::fs::statfs(path).ok()?.f_fstypename);
     Some(String::from_utf8_lossy(&name).into_owned())
 }
+
+/// Whether the file system of a folder is known to keep the time at which a file was changed, and its number.
+pub fn keeps_times(folder: &Path) -> bool {
+    file_system_name(folder).is_some_and(|name| matches!(name.as_str(), "apfs" | "hfs"))
+}

@@ -41,3 +41,8 @@ pub fn own_terminal() -> io::Result<File> {
 pub fn file_system_name(_path: &Path) -> Option<String> {
     None
 }
+
+/// Not known: a probe alone tells.
+pub fn keeps_times(_folder: &Path) -> bool {
+    true
+}
