@@ -15,7 +15,14 @@ impl ScratchRepository {
         let dir = tempfile::tempdir().unwrap();
         let scratch = Self { dir };
         std::fs::create_dir(scratch.path()).unwrap();
-        scratch.git(&[&["init", "-q", "-b", "main"], extra].concat());
+        let init = ["init", "-q", "-b", "main"];
+        // Before git 2.45 there is no reftable: then it is a repository with refs in files once more.
+        let asked = try_git_at(&scratch.path(), &[&init[..], extra].concat());
+        if !asked.status.success() {
+            let said = String::from_utf8_lossy(&asked.stderr);
+            assert!(said.contains("unknown option `ref-format"), "git init {extra:?}: {said}");
+            scratch.git(&init);
+        }
         for (key, value) in [("user.name", "A U Thor"), ("user.email", "author@example.org"), ("core.excludesFile", "/dev/null")]
         {
             scratch.git(&["config", key, value]);

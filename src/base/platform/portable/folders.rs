@@ -67,14 +67,14 @@ pub fn mount_points(place: &Path) -> io::Result<Vec<PathBuf>> {
         Ok(meta) if meta.is_dir() => meta.dev(),
         _ => return Ok(found),
     };
-    match place.parent() {
-        Some(above) if std::fs::symlink_metadata(above)?.dev() == top => {}
-        _ => found.push(place.to_owned()),
+    // Below a mount nothing more has to be known.
+    if place.parent().is_none_or(|above| std::fs::symlink_metadata(above).is_ok_and(|above| above.dev() != top)) {
+        return Ok(vec![place.to_owned()]);
     }
     // Folders that cannot be read are skipped: removing them will fail anyway.
     let Ok(opened) = retry_on_intr(|| openat(CWD, place, LISTED, Mode::empty())) else { return Ok(found) };
     let mut open = vec![(opened, place.to_owned(), Vec::new())];
-    open[0].2 = folders_in(&open[0].0)?;
+    open[0].2 = folders_in(&open[0].0);
     while let Some((folder, path, names)) = open.last_mut() {
         let Some(name) = names.pop() else {
             open.pop();
@@ -88,7 +88,7 @@ pub fn mount_points(place: &Path) -> io::Result<Vec<PathBuf>> {
         }
         match retry_on_intr(|| openat(&*folder, &name, LISTED, Mode::empty())) {
             Ok(opened) => {
-                let names = folders_in(&opened)?;
+                let names = folders_in(&opened);
                 open.push((opened, inside, names));
             }
             // Deeper than this process may have folders open: then nothing is known.
@@ -105,21 +105,16 @@ fn device_of(stat: &rustix::fs::Stat) -> u64 {
     stat.st_dev as u64
 }
 
-/// The names of the folders in a folder.
-fn folders_in(folder: &OwnedFd) -> io::Result<Vec<CString>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        let is_folder = match entry.file_type() {
-            FileType::Unknown => statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
-                .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir()),
-            kind => kind.is_dir(),
-        };
-        if is_folder && !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            names.push(entry.file_name().to_owned());
-        }
-    }
-    Ok(names)
+/// The names of the folders in a folder, as far as it can be read.
+fn folders_in(folder: &OwnedFd) -> Vec<CString> {
+    let is_folder = |entry: &rustix::fs::DirEntry| match entry.file_type() {
+        FileType::Unknown => statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir()),
+        kind => kind.is_dir(),
+    };
+    let entries = Dir::read_from(folder).into_iter().flatten().flatten().filter(is_folder);
+    let names = entries.map(|entry| entry.file_name().to_owned());
+    names.filter(|name| !matches!(name.to_bytes(), b"." | b"..")).collect()
 }
 
 /// Hands on each name in a folder; `None` if it cannot be read.
