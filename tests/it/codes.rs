@@ -7,15 +7,15 @@ use git_axiom::base::error::Code;
 use crate::common::TestEnv;
 use crate::session_support::World;
 
-/// A checkpoint, with nothing but these programs, each a script.
-fn with_programs(env: &TestEnv, programs: &[(&str, &str)]) -> crate::common::Run {
+/// A verb, with nothing but these programs, each a script.
+fn with_programs(env: &TestEnv, programs: &[(&str, &str)], verb: &[&str]) -> crate::common::Run {
     let folder = env.root().join("bin");
     std::fs::create_dir_all(&folder).unwrap();
     for (name, script) in programs {
         std::fs::write(folder.join(name), script).unwrap();
         std::fs::set_permissions(folder.join(name), PermissionsExt::from_mode(0o755)).unwrap();
     }
-    let mut command = env.axiom_command(&env.repo(), ["checkpoint", "create", "c"]);
+    let mut command = env.axiom_command(&env.repo(), verb);
     command.env("PATH", &folder);
     env.run(command, None)
 }
@@ -26,20 +26,47 @@ fn which(program: &str) -> String {
     found.unwrap().display().to_string()
 }
 
+/// The verb that begins a checkpoint.
+const SAVING: [&str; 3] = ["checkpoint", "create", "c"];
+
+/// A git that says that it is of this version, and knows neither formats of refs nor merges without a worktree. As an old git does, it
+/// repeats an option that it does not know.
+fn script_of_old_git(version: &str) -> String {
+    let (real, sed) = (which("git"), which("sed"));
+    format!(
+        "#!/bin/sh\nfor word; do shift; [ \"$word\" = --show-ref-format ] && word=--show-ref-formats; set -- \"$@\" \"$word\"; done\n\
+         case \"$*\" in *version) echo git version {version};; *--show-ref-formats*) '{real}' \"$@\" | {sed} s/-ref-formats$/-ref-format/;;\n\
+         *merge-tree*|*'worktree list --porcelain -z'*) exit 129;; *) exec '{real}' \"$@\";; esac\n"
+    )
+}
+
+#[test]
+fn git_of_2_34_saves_and_says_what_needs_a_newer_one() {
+    let env = TestEnv::new();
+    let script = script_of_old_git("2.34.1");
+    let call = |verb: &[&str]| with_programs(&env, &[("git", &script)], verb);
+    let works = |verb: &[&str]| {
+        let run = call(verb);
+        assert_eq!(run.code, Some(0), "{run}");
+    };
+    works(&["init"]);
+    works(&SAVING);
+    env.write("README", "changed\n");
+    works(&["rollback", "c", "--yes"]);
+    works(&["undo", "--yes"]);
+    assert_eq!(env.read("README"), "changed\n");
+    works(&["task", "add", "one", "--body", "true"]);
+    let refused = call(&["run", "--mode", "autopilot", "--until-idle"]).fails_with(Code::GitTooOld);
+    assert!(refused.stderr.contains("need git 2.38, and this is 'git version 2.34.1'"), "{refused}");
+}
+
 #[test]
 fn git_missing_and_git_too_old_say_what_to_install() {
     let env = TestEnv::new();
-    let missing = with_programs(&env, &[]).fails_with(Code::GitMissing);
+    let missing = with_programs(&env, &[], &SAVING).fails_with(Code::GitMissing);
     assert!(missing.stderr.contains("hint: install git"), "{missing}");
-    let real = which("git");
-    // As an old git does, it repeats an option that it does not know.
-    let script = format!(
-        "#!/bin/sh\nfor word; do shift; [ \"$word\" = --show-ref-format ] && word=--show-ref-formats; set -- \"$@\" \"$word\"; done\n\
-         case \"$*\" in *version) echo git version 2.25.1;; *--show-ref-formats*) '{real}' \"$@\" | {} s/-ref-formats$/-ref-format/;;\n\
-         *) exec '{real}' \"$@\";; esac\n",
-        which("sed")
-    );
-    let old = with_programs(&env, &[("git", &script)]).fails_with(Code::GitTooOld);
+    let script = script_of_old_git("2.25.1");
+    let old = with_programs(&env, &[("git", &script)], &SAVING).fails_with(Code::GitTooOld);
     assert!(old.stderr.contains("2.25.1") && old.stderr.contains("hint: install git 2.34 or newer"), "{old}");
     assert_eq!(env.git(&["for-each-ref", "refs/axiom", "refs/tags"]), "", "nothing is made");
 }

@@ -52,6 +52,7 @@ impl SessionCopies {
 /// Checks what a session needs besides its target before it changes anything.
 pub(crate) fn check(ctx: &Context, options: &SupervisorOptions) -> Result<()> {
     ctx.repo.require_git_version()?;
+    ctx.repo.merges().require_git_version()?;
     ctx.repo.identities().committer()?;
     options.programs.all().try_for_each(|program| find_program(&program.command))?;
     let all = options.limits.or(ctx.config.budget.of_a_task());

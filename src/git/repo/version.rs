@@ -52,6 +52,11 @@ impl Repository {
 }
 
 impl Merges<'_> {
+    /// Checks that git can merge as a session needs it, before anything is begun.
+    pub fn require_git_version(&self) -> Result<()> {
+        self.may_name_base().map(drop)
+    }
+
     /// Checks that git can merge without a worktree; returns whether the base may be named.
     pub(crate) fn may_name_base(&self) -> Result<bool> {
         if self.repo.knows_ref_formats() {
@@ -61,7 +66,7 @@ impl Merges<'_> {
         match version_of(&text) {
             Some(version) if version >= MERGES => Ok(version >= MERGES_WITH_BASE),
             Some(_) | None => {
-                let needs = format!("merging, and taking back a task, need git 2.38, and this is '{text}'");
+                let needs = format!("merging, sessions and taking back merged work need git 2.38, and this is '{text}'");
                 Err(Error::new(Code::GitTooOld, needs).hint("checkpoints, rollbacks and undo work with it"))
             }
         }
