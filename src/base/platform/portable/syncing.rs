@@ -15,20 +15,17 @@ use rustix::io::Errno;
 pub const SYNCS_WHOLE_FILE_SYSTEM: bool = false;
 
 /// What changed this long before is looked at too: the times of files have a grain, and clocks are set.
-const MARGIN: Duration = Duration::from_secs(2);
-
-/// What changed this long before the first sync of this process is synced by it.
-const BEFORE: Duration = Duration::from_secs(10);
+const MARGIN: Duration = Duration::from_secs(1);
 
 /// When this process began the last complete sync of a folder.
 static SYNCED: Mutex<BTreeMap<PathBuf, SystemTime>> = Mutex::new(BTreeMap::new());
 
 /// Syncs everything below an opened folder that changed since a time; without one, since the last sync of it by this process, or since
-/// shortly before this process began.
+/// this process began.
 pub fn sync_below(folder: &File, path: &Path, changed_since: Option<SystemTime>) -> io::Result<()> {
     let begun = now();
     let known = || path.ancestors().filter_map(|above| synced().get(above).copied()).max();
-    let since = changed_since.or_else(known).or_else(|| own_start()?.checked_sub(BEFORE));
+    let since = changed_since.or_else(known).or_else(own_start);
     let since = since.and_then(|since| since.checked_sub(MARGIN)).unwrap_or(SystemTime::UNIX_EPOCH);
     rustix::fs::sync();
     for entry in walkdir::WalkDir::new(path) {
