@@ -107,10 +107,11 @@ fn device_of(stat: &rustix::fs::Stat) -> u64 {
 
 /// The names of the folders in a folder, as far as it can be read.
 fn folders_in(folder: &OwnedFd) -> Vec<CString> {
-    let is_folder = |entry: &rustix::fs::DirEntry| match entry.file_type() {
-        FileType::Unknown => statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir()),
-        kind => kind.is_dir(),
+    let looked_at =
+        |name: &CStr| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    let is_folder = |entry: &rustix::fs::DirEntry| {
+        let told = entry.file_type();
+        told.is_dir() || told == FileType::Unknown && looked_at(entry.file_name()).is_ok_and(FileType::is_dir)
     };
     let entries = Dir::read_from(folder).into_iter().flatten().flatten().filter(is_folder);
     let names = entries.map(|entry| entry.file_name().to_owned());
