@@ -17,6 +17,7 @@ use super::process_id::ProcessId;
 use super::{family, foreground, sys};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::platform;
 
 /// How long a family has between being asked to end and being ended.
 const GRACE: Duration = Duration::from_secs(3);
@@ -91,8 +92,10 @@ pub fn own_number() -> i32 {
 /// The guard, in a process of its own: runs `command` until it or the process `wanted_by` has ended, ends the rest of its family, and
 /// returns the exit status.
 pub fn guard(wanted_by: i32, command: &[OsString]) -> Result<u8> {
-    crate::keeper::owner::adopt_orphans();
-    end_with_parent();
+    platform::adopt_orphans();
+    if !platform::end_with_parent() {
+        tracing::debug!("an agent may outlive its editor");
+    }
     let failed = |e: io::Error| Error::new(Code::Internal, "cannot watch for signals").because(e);
     let mut signals = Signals::new([SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(failed)?;
     let Some((program, arguments)) = command.split_first() else { return Ok(NOT_STARTED) };
@@ -132,14 +135,6 @@ fn let_go_of_pipes() {
     if let Ok(null) = File::open("/dev/null") {
         let _ = rustix::stdio::dup2_stdin(&null);
         let _ = rustix::stdio::dup2_stdout(&null);
-    }
-}
-
-/// Whoever ends with nobody noticing it ends the guard too.
-fn end_with_parent() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::set_parent_process_death_signal(Some(Signal::TERM)) {
-        tracing::debug!(%error, "an agent may outlive its editor");
     }
 }
 

@@ -16,6 +16,11 @@ pub fn adopt_orphans() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
+/// Has this process asked to end when the thread that started it ends. Returns whether it is.
+pub fn end_with_parent() -> bool {
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM)).is_ok()
+}
+
 /// Sends `signal` to exactly this process. Returns whether it was delivered: not where the process has ended.
 pub fn send_exactly(pid: i32, start: u64, signal: Signal) -> bool {
     let Some(to) = Pid::from_raw(pid) else { return false };

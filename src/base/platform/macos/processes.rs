@@ -6,7 +6,9 @@ use std::path::Path;
 use rustix::process::{Pid, Signal};
 
 use super::of_kernel;
-pub use crate::platform::portable::processes::{ADOPTS_ORPHANS, ExaminedProcess, adopt_orphans, examinable, offspring};
+pub use crate::platform::portable::processes::{
+    ADOPTS_ORPHANS, ExaminedProcess, adopt_orphans, end_with_parent, examinable, offspring,
+};
 use crate::platform::unix::processes::RunningProcess;
 
 /// The most levels of processes that are looked up.

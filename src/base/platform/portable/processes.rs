@@ -22,6 +22,11 @@ const MOST_ABOVE: usize = 256;
 /// Not possible: descendants that left the program's process group and lost their parents are not found.
 pub fn adopt_orphans() {}
 
+/// Not possible: what it reads from its parent ends, and nothing else tells it.
+pub fn end_with_parent() -> bool {
+    false
+}
+
 /// Sends `signal` to this process, if its number still means it. Returns whether it was delivered.
 pub fn send_exactly(pid: i32, start: u64, signal: Signal) -> bool {
     let Some(to) = Pid::from_raw(pid) else { return false };
