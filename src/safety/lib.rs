@@ -20,11 +20,10 @@
 //! | `history`, `user_programs` | histories, differences, texts; the editor, the pager, what signs |
 //! | `context` | the context of everything: the repository, its place, configuration, trust |
 //! | `config`, `project_hooks` | what a project and its user configure, and approve |
-//! | `lock`, `own_verb`, `about` | `git axiom lock`; a verb typed in the panel; what a report of a fault needs |
+//! | `lock`, `own_verb` | `git axiom lock`; a verb typed in the panel |
 //!
 //! Events are appended here and in `agents`, nowhere else. Begin reading with `context`, then `checkpoint`, then `operation`.
 
-pub mod about;
 pub mod acp;
 pub mod attach;
 pub mod beside_log;

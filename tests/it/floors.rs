@@ -69,7 +69,7 @@ const SAFETY: Layers = Layers {
         &["settings", "upkeep"],
         &["beside_log", "folders", "history", "user_programs"],
         &["context"],
-        &["about", "config", "lock", "own_verb", "project_hooks"],
+        &["config", "lock", "own_verb", "project_hooks"],
     ],
     least: 250,
 };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// The clients whose configuration is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // they are names
-pub enum AcpClient {
+pub enum AcpClientProgram {
     Zed,
     Jetbrains,
     Codecompanion,
@@ -58,7 +58,7 @@ const KNOWN: [KnownAcpAgent; 4] = [
     },
 ];
 
-impl AcpClient {
+impl AcpClientProgram {
     /// All, with the words of the command line.
     pub const ALL: [(&'static str, Self); 5] = [
         ("zed", Self::Zed),
@@ -173,18 +173,18 @@ mod tests {
     fn each_client_has_its_form() {
         let agent = words(&["npx", "@agentclientprotocol/claude-agent-acp"]);
         let call = words(&["/bin/git-axiom", "acp", "--", "a \"b\""]);
-        let of = |client: AcpClient| client.config(&call, &agent).unwrap();
-        for client in [AcpClient::Zed, AcpClient::Jetbrains] {
+        let of = |client: AcpClientProgram| client.config(&call, &agent).unwrap();
+        for client in [AcpClientProgram::Zed, AcpClientProgram::Jetbrains] {
             let value: Value = serde_json::from_str(&of(client)).unwrap();
             let server = &value["agent_servers"]["Claude Code, with git axiom"];
             assert_eq!((&server["command"], &server["args"][2]), (&json!("/bin/git-axiom"), &json!("a \"b\"")));
         }
-        let value: Value = serde_json::from_str(&of(AcpClient::Acpx)).unwrap();
+        let value: Value = serde_json::from_str(&of(AcpClientProgram::Acpx)).unwrap();
         assert_eq!(value["agents"]["claude"]["args"][0], "acp");
-        let lua = of(AcpClient::Codecompanion);
+        let lua = of(AcpClientProgram::Codecompanion);
         assert!(lua.contains("extend(\"claude_code\"") && lua.contains("\"--\", \"a \\\"b\\\"\" } }"), "{lua}");
         assert!(
-            of(AcpClient::AgentShell)
+            of(AcpClientProgram::AgentShell)
                 .starts_with("(setq agent-shell-anthropic-claude-acp-command\n      '(\"/bin/git-axiom\" \"acp\"")
         );
     }
@@ -192,9 +192,9 @@ mod tests {
     #[test]
     fn an_agent_that_nobody_knows_has_its_own_name() {
         let agent = words(&["/opt/goose", "acp"]);
-        let value: Value = serde_json::from_str(&AcpClient::Zed.config(&agent, &agent).unwrap()).unwrap();
+        let value: Value = serde_json::from_str(&AcpClientProgram::Zed.config(&agent, &agent).unwrap()).unwrap();
         assert!(value["agent_servers"]["goose, with git axiom"].is_object());
-        assert!(AcpClient::AgentShell.config(&agent, &agent).unwrap_err().contains("'goose'"));
-        assert_eq!(AcpClient::ALL.len(), 5);
+        assert!(AcpClientProgram::AgentShell.config(&agent, &agent).unwrap_err().contains("'goose'"));
+        assert_eq!(AcpClientProgram::ALL.len(), 5);
     }
 }

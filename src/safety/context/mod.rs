@@ -4,6 +4,7 @@
 //!
 //! Begin reading with `handle`.
 
+pub mod about;
 pub mod approved_hooks;
 pub mod config_files;
 pub mod configure;

@@ -9,7 +9,7 @@ use super::program_files::{AttachScope, ProgramFilePlace, caller, on_path};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files::EditThroughLink;
-use axiom_model::program_hooks::acp_client::{AcpClient, known_agents};
+use axiom_model::program_hooks::acp_client::{AcpClientProgram, known_agents};
 use axiom_model::program_hooks::agent_servers::AgentServers;
 use axiom_model::program_hooks::edit::HookEditRefusal;
 
@@ -28,7 +28,7 @@ impl ProgramFilePiece for AgentServers {
 }
 
 /// Has a client start the installed agents that are known through us.
-pub fn attach_client(client: AcpClient, doing: WriteProgramFiles) -> Result<ProgramFileOutcome> {
+pub fn attach_client(client: AcpClientProgram, doing: WriteProgramFiles) -> Result<ProgramFileOutcome> {
     let own = caller(AttachScope::User)?.file().to_owned();
     let agents = known_agents().into_iter().filter(|agent| agent.first().is_some_and(|name| !on_path(name).is_empty()));
     let call = |agent: &[String]| [&[own.clone(), "acp".to_owned(), "--".to_owned()][..], agent].concat();
@@ -43,13 +43,13 @@ pub fn attach_client(client: AcpClient, doing: WriteProgramFiles) -> Result<Prog
 }
 
 /// Takes these agents out of a client's file again.
-pub fn detach_client(client: AcpClient, doing: WriteProgramFiles) -> Result<ProgramFileOutcome> {
+pub fn detach_client(client: AcpClientProgram, doing: WriteProgramFiles) -> Result<ProgramFileOutcome> {
     let target = target_of(client)?;
     let became = target.take_out(&servers(client, Vec::new())?, doing)?;
     Ok(ProgramFileOutcome { path: target.at.path, became, calls: None })
 }
 
-fn servers(client: AcpClient, entries: Vec<(String, serde_json::Value)>) -> Result<AgentServers> {
+fn servers(client: AcpClientProgram, entries: Vec<(String, serde_json::Value)>) -> Result<AgentServers> {
     let key = client.key().ok_or_else(|| {
         Error::new(
             Code::InvalidInput,
@@ -59,15 +59,17 @@ fn servers(client: AcpClient, entries: Vec<(String, serde_json::Value)>) -> Resu
     Ok(AgentServers { key, entries })
 }
 
-fn target_of(client: AcpClient) -> Result<ProgramFileTarget> {
+fn target_of(client: AcpClientProgram) -> Result<ProgramFileTarget> {
     let home = || env::home_dir().ok_or_else(|| Error::new(Code::InvalidInput, "you have no home folder: HOME is not set"));
     let path: PathBuf = match client {
-        AcpClient::Zed => match env::user_config_dir() {
+        AcpClientProgram::Zed => match env::user_config_dir() {
             Some(folder) => folder.join("zed/settings.json"),
             None => home()?.join(".config/zed/settings.json"),
         },
-        AcpClient::Jetbrains => home()?.join(".jetbrains/acp.json"),
-        AcpClient::Acpx | AcpClient::Codecompanion | AcpClient::AgentShell => home()?.join(".acpx/config.json"),
+        AcpClientProgram::Jetbrains => home()?.join(".jetbrains/acp.json"),
+        AcpClientProgram::Acpx | AcpClientProgram::Codecompanion | AcpClientProgram::AgentShell => {
+            home()?.join(".acpx/config.json")
+        }
     };
     let record = file_backup::of_user(&path)?;
     Ok(ProgramFileTarget { at: ProgramFilePlace { path, in_worktree: None, links: EditThroughLink::Followed }, record })

@@ -12,7 +12,7 @@ use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::attach::act::BEHIND_ACP;
-use axiom_model::program_hooks::acp_client::{AcpClient, usual_agent};
+use axiom_model::program_hooks::acp_client::{AcpClientProgram, usual_agent};
 use axiom_safety::acp::{self, AcpRun};
 use axiom_safety::context::handle::calling_agent;
 use axiom_safety::program_hooks::program_files::{AttachScope, caller};
@@ -41,7 +41,7 @@ pub struct AcpArgs {
     tell: String,
     /// Print what the configuration of this client says, for AGENT or claude-agent-acp
     #[arg(long, value_name = "CLIENT", conflicts_with = "guard",
-          value_parser = PossibleValuesParser::new(AcpClient::ALL.map(|(name, _)| name)))]
+          value_parser = PossibleValuesParser::new(AcpClientProgram::ALL.map(|(name, _)| name)))]
     print: Option<String>,
     /// Own the agent, for the process with this number
     #[arg(long, value_name = "PID", hide = true, requires = "command")]
@@ -77,7 +77,7 @@ pub fn run(args: AcpArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Ve
 }
 
 fn print(client: &str, args: &AcpArgs, screen: &mut Screen) -> Result<Exit> {
-    let Some((_, client)) = AcpClient::ALL.into_iter().find(|(name, _)| *name == client) else {
+    let Some((_, client)) = AcpClientProgram::ALL.into_iter().find(|(name, _)| *name == client) else {
         return Err(Error::new(Code::Usage, format!("'{client}' is not known")));
     };
     let named: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();

@@ -11,7 +11,7 @@ use crate::cli::report;
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_base::error::{Exit, Result};
-use axiom_safety::about::RunningOn;
+use axiom_safety::context::about::RunningOn;
 
 /// What a report of a fault needs. It has no path, no name of yours, and no value of a setting.
 #[derive(Serialize)]

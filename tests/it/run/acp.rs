@@ -119,7 +119,8 @@ git axiom signal complete; ends end_turn"#;
     assert!(details.contains("allow command = make x"), "{details}");
     world.env.ok(&["gate", "answer", third["id"].as_str().unwrap(), "always"]);
     live.wait().code(0);
-    let answers = ["one yes", "two yes", "three yes", "four no", "five yes", "six yes"];
+    // In the order of the alphabet.
+    let answers = ["five yes", "four no", "one yes", "six yes", "three yes", "two yes"];
     assert_eq!(world.lines("answers"), answers);
     assert!(!world.lines("heard").join("\n").contains("\"A\""), "never an option of the agent's for always");
     assert!(world.gates().is_empty());

@@ -3,18 +3,18 @@
 use super::{AttachTargetArgs, each_named};
 use crate::cli::screen::Screen;
 use axiom_base::error::{Code, Error, Exit, Result};
-use axiom_model::program_hooks::acp_client::AcpClient;
+use axiom_model::program_hooks::acp_client::AcpClientProgram;
 use axiom_safety::program_hooks::acp_clients::{attach_client, detach_client};
 
 /// The editors whose configuration is a file that is written.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    AcpClient::ALL.into_iter().filter(|(_, client)| client.key().is_some()).map(|(name, _)| name)
+    AcpClientProgram::ALL.into_iter().filter(|(_, client)| client.key().is_some()).map(|(name, _)| name)
 }
 
 /// The editors that are named; `None` where none is.
-pub(super) fn chosen(which: &AttachTargetArgs, status: bool) -> Result<Option<Vec<AcpClient>>> {
-    let client = |name: &String| AcpClient::ALL.into_iter().find(|(known, _)| known == name).map(|(_, client)| client);
-    let all: Vec<AcpClient> = which.programs.iter().filter_map(client).collect();
+pub(super) fn chosen(which: &AttachTargetArgs, status: bool) -> Result<Option<Vec<AcpClientProgram>>> {
+    let client = |name: &String| AcpClientProgram::ALL.into_iter().find(|(known, _)| known == name).map(|(_, client)| client);
+    let all: Vec<AcpClientProgram> = which.programs.iter().filter_map(client).collect();
     if all.is_empty() {
         return Ok(None);
     }
@@ -32,7 +32,7 @@ pub(super) fn chosen(which: &AttachTargetArgs, status: bool) -> Result<Option<Ve
 }
 
 /// Puts agents into the files of these editors.
-pub(super) fn attach(chosen: &[AcpClient], which: &AttachTargetArgs, screen: &mut Screen) -> Result<Exit> {
+pub(super) fn attach(chosen: &[AcpClientProgram], which: &AttachTargetArgs, screen: &mut Screen) -> Result<Exit> {
     each_named(which, named(chosen), screen, |client, doing| attach_client(client, doing).map(|done| vec![done]))?;
     if !which.dry_run {
         screen.note("Choose an agent 'with git axiom' in the editor; in acpx it has the agent's own name");
@@ -42,11 +42,11 @@ pub(super) fn attach(chosen: &[AcpClient], which: &AttachTargetArgs, screen: &mu
 }
 
 /// Takes them out again.
-pub(super) fn detach(chosen: &[AcpClient], which: &AttachTargetArgs, screen: &mut Screen) -> Result<Exit> {
+pub(super) fn detach(chosen: &[AcpClientProgram], which: &AttachTargetArgs, screen: &mut Screen) -> Result<Exit> {
     each_named(which, named(chosen), screen, |client, doing| detach_client(client, doing).map(|done| vec![done]))?;
     Ok(Exit::Done)
 }
 
-fn named(chosen: &[AcpClient]) -> impl Iterator<Item = (&'static str, AcpClient)> {
+fn named(chosen: &[AcpClientProgram]) -> impl Iterator<Item = (&'static str, AcpClientProgram)> {
     chosen.iter().map(|client| (client.as_str(), *client))
 }
