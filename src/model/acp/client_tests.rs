@@ -87,10 +87,11 @@ fn hear(run: &RecordedRun, program: &str, answers: &str) -> HeardRun {
             }
         }
     }
-    heard.texts.extend(decoder.end().into_iter().filter_map(|event| match event {
-        StreamEvent::Text { text } => Some(text),
-        _ => None,
-    }));
+    for event in decoder.end() {
+        if let StreamEvent::Text { text } = event {
+            heard.texts.push(text);
+        }
+    }
     heard
 }
 

@@ -151,19 +151,25 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
     let ended = family::end_all(Some(pid), grace, &mut || reaper.collect());
     reaper.collect();
     let (output, tail) = output.finish(DRAIN_PATIENCE);
-    // A full disk may get free space again, and how the run has ended may depend on this.
-    let begun = Instant::now();
-    while let Some(Err(_)) = told.as_mut().map(|told| told.end(&mut keeper.spool)) {
-        if begun.elapsed() >= RECORD_PATIENCE || !keeper.record.dir.is_dir() || keeper.spool.is_broken() {
-            break;
-        }
-        std::thread::sleep(Duration::from_secs(1));
+    if let Some(told) = &mut told {
+        told_to_the_end(told, keeper);
     }
     if let Some(acp) = &mut acp {
         acp.permissions.end(&mut keeper.spool);
     }
     let tail = if keeper.spec.reading.finds_texts() { Vec::new() } else { tail };
     ProgramEnd { cause, status: reaper.status, is_over, ended, output, tail }
+}
+
+/// Spools what was told last. A full disk may get free space again, and how the run has ended may depend on this.
+fn told_to_the_end(told: &mut StreamRecorder, keeper: &mut Keeper) {
+    let begun = Instant::now();
+    while told.end(&mut keeper.spool).is_err() {
+        if begun.elapsed() >= RECORD_PATIENCE || !keeper.record.dir.is_dir() || keeper.spool.is_broken() {
+            break;
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
 }
 
 /// Waits for ended children: the program, and orphans that this process has adopted.
