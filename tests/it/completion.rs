@@ -74,7 +74,7 @@ fn bash_completes_verbs_options_and_ids() {
         assert_eq!(ids("git-axiom merge t10"), ["t10"]);
         assert_eq!(ids("git axiom undo t").len(), 4);
         assert_eq!(ids("git axiom help chec"), ["checkpoint"]);
-        assert_eq!(ids("git axiom agents check c"), ["claude", "codex"]);
+        assert_eq!(ids("git axiom agents check c"), ["claude", "claude-acp", "codex", "codex-acp"]);
         // Where another folder is meant.
         let elsewhere =
             || offered_in(&scratch, Path::new("/"), &before, &format!("git -C {} axiom task show t1", scratch.path().display()));

@@ -32,7 +32,7 @@ fn what_readme_says_of_an_agent_by_hand_works_as_it_stands() {
     home.repository();
     let mut shell = HomeShell::start(&home);
     let commands = commands_of("axiom attach");
-    assert_eq!(commands.len(), 6, "{commands:?}");
+    assert_eq!(commands.len(), 7, "{commands:?}");
     shell.enter(&commands[0]);
     home.prompt("Write b", "echo b > b.txt");
     home.prompt("Tidy up", "rm a.txt b.txt");
@@ -47,6 +47,8 @@ fn what_readme_says_of_an_agent_by_hand_works_as_it_stands() {
     assert!(home.path("shop/a.txt").exists() && home.path("shop/b.txt").exists());
     shell.enter(&commands[5]);
     assert!(!home.path("shop/a.txt").exists() && !home.path("shop/b.txt").exists());
+    let printed = shell.enter(&commands[6]);
+    assert!(printed.contains("agent_servers"), "{printed}");
 }
 
 /// Nothing is started before it is approved, so that the agent program has only to be there.

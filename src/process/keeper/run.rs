@@ -3,7 +3,7 @@
 use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use rustix::process::{Pid, Signal, WaitStatus};
 
 use super::acp::connection::AcpConnection;
 use super::agent::{self, ProgramFolders};
@@ -15,6 +15,7 @@ use super::spec::{self, KeeperStopSignal};
 use super::stream::{self, StreamRecorder};
 use crate::client::control::{self, KeeperCommand};
 use crate::client::proof_of_life::note_alive;
+use crate::os::child_reaper::ChildReaper;
 use crate::os::family::{self, EndedFamily};
 use crate::os::process_id::ProcessId;
 use crate::os::sys;
@@ -169,31 +170,6 @@ fn told_to_the_end(told: &mut StreamRecorder, keeper: &mut Keeper) {
             break;
         }
         std::thread::sleep(Duration::from_secs(1));
-    }
-}
-
-/// Waits for ended children: the program, and orphans that this process has adopted.
-#[derive(Debug)]
-pub(crate) struct ChildReaper {
-    pub program: Option<Pid>,
-    pub status: Option<WaitStatus>,
-}
-
-impl ChildReaper {
-    /// Where this process adopts orphans, all that have ended. Elsewhere there is only the program: other children, such as `ps`, are
-    /// left to their `Command`.
-    pub fn collect(&mut self) {
-        if platform::ADOPTS_ORPHANS {
-            while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
-                if Some(pid) == self.program {
-                    self.status = Some(status);
-                }
-            }
-        } else if let (None, Some(pid)) = (self.status, self.program)
-            && let Ok(Some((_, status))) = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG)
-        {
-            self.status = Some(status);
-        }
     }
 }
 

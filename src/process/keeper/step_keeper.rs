@@ -16,10 +16,10 @@ use rustix::process::{Pid, WaitStatus};
 use signal_hook::consts::{SIGCHLD, SIGTERM};
 
 use super::owner;
-use super::run::ChildReaper;
 use crate::client::launch;
 use crate::client::step::{KEEP, LOG_LIMIT, StepEnd, StepProcessOrder, StepProcessReport};
 use crate::os::bell::{WakeListener, WakeSender};
+use crate::os::child_reaper::ChildReaper;
 use crate::os::command::command;
 use crate::os::family;
 use axiom_base::error::{Code, Error, Result};

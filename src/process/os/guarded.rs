@@ -8,10 +8,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Signal, WaitOptions};
+use rustix::process::{Pid, Signal, WaitStatus};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::child_reaper::ChildReaper;
 use super::command::command_with_callers_repository;
 use super::process_id::ProcessId;
 use super::{family, foreground, sys};
@@ -111,23 +112,23 @@ pub fn guard(wanted_by: i32, command: &[OsString]) -> Result<u8> {
     };
     let_go_of_pipes();
     let pid = i32::try_from(child.id()).unwrap_or_default();
-    let mut status = None;
+    let mut reaper = ChildReaper { program: Pid::from_raw(pid), status: None };
     let is_wanted = || rustix::process::getppid().is_some_and(|parent| parent.as_raw_nonzero().get() == wanted_by);
-    while status.is_none() && is_wanted() {
+    while reaper.status.is_none() && is_wanted() {
         let mut ends = false;
         for signal in signals.wait() {
             // A key of the terminal reaches the program itself.
             ends |=
                 matches!(signal, SIGHUP | SIGTERM) || (matches!(signal, SIGINT | SIGQUIT) && !foreground::is_in_the_foreground());
         }
-        reap(pid, &mut status);
+        reaper.collect();
         if ends {
             break;
         }
     }
-    family::end_all(Some(pid), GRACE, &mut || reap(pid, &mut status));
-    reap(pid, &mut status);
-    Ok(status.unwrap_or(u8::MAX))
+    family::end_all(Some(pid), GRACE, &mut || reaper.collect());
+    reaper.collect();
+    Ok(reaper.status.map_or(u8::MAX, status_of))
 }
 
 /// The pipes are the program's alone: that it has closed one is seen at its other end.
@@ -138,12 +139,8 @@ fn let_go_of_pipes() {
     }
 }
 
-/// Waits for whatever has ended, and notes how the program did.
-fn reap(program: i32, status: &mut Option<u8>) {
-    while let Ok(Some((pid, ended))) = rustix::process::wait(WaitOptions::NOHANG) {
-        if pid.as_raw_nonzero().get() == program {
-            let code = ended.exit_status().or_else(|| ended.terminating_signal().map(|signal| 128 + signal));
-            *status = code.and_then(|code| u8::try_from(code).ok()).or(Some(u8::MAX));
-        }
-    }
+/// How a program has ended, as an exit status.
+fn status_of(ended: WaitStatus) -> u8 {
+    let code = ended.exit_status().or_else(|| ended.terminating_signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }

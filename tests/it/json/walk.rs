@@ -87,6 +87,7 @@ fn every_verb_answers_as_the_page_says() {
         &["hooks", "show", "notify"],
         &["graph", "--all", "--svg", "../graph.svg"],
         &["lock", "--list"],
+        &["acp", "--print", "zed"],
         &["completions", "bash"],
         &["man", "task", "add"],
         &["help", "task", "add"],
