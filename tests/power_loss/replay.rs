@@ -23,8 +23,9 @@ const RECOVERY: &[(&str, &str)] = &[
 const COMPLETED: &str = "sh -c 'test ! -e .git/axiom-purge.json || git-axiom purge --continue && \
      { test ! -e .git/axiom-deinit.json || git-axiom deinit --yes; }'";
 
-/// Refs, the log, and all files of all worktrees and of the trash.
-const EVERYTHING: &str = "sh -c 'git for-each-ref; cksum .git/axiom/state/events.jsonl; ls -R .git/axiom/trash .git/worktrees; \
+/// Refs, the log, and all files of all worktrees and of the trash; not what a capture remembers for the next one.
+const EVERYTHING: &str = "sh -c 'git for-each-ref; cksum .git/axiom/state/events.jsonl; \
+     ls -R -I axiom-file-blobs -I axiom-given-back .git/axiom/trash .git/worktrees; \
      find . -path ./.git -prune -o -type f -exec cksum {} + | sort'";
 
 /// What is asked then, in this order: a name for the answer, and the command.

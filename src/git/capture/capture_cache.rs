@@ -57,8 +57,7 @@ impl CaptureCacheKind {
     const fn name(self) -> &'static str {
         match self {
             Self::GivenBack => "given-back",
-            // As long as only such files were remembered.
-            Self::FileBlobs => "untracked",
+            Self::FileBlobs => "file-blobs",
         }
     }
 }
