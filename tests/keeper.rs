@@ -74,6 +74,7 @@ const TESTS: &[Test] = &[
 
 fn run_tests(filter: &str) {
     let wanted: Vec<&Test> = TESTS.iter().filter(|(name, _)| name.contains(filter)).collect();
+    assert!(!wanted.is_empty(), "no test is called like '{filter}'");
     let mut failed = Vec::new();
     for (name, test) in wanted {
         let run = Run::new();

@@ -105,8 +105,10 @@ impl Merges<'_> {
 
     /// A merge as this git takes it: before 2.40 a base cannot be named, so both sides become commits on top of it.
     fn with_a_base_that_git_finds(&self, asked: &MergeToRun) -> Result<MergeToRun> {
-        let can_name = self.may_name_base()?;
-        let Some(base) = asked.base.as_ref().filter(|_| !can_name) else { return Ok(asked.clone()) };
+        let Some(base) = &asked.base else { return Ok(asked.clone()) };
+        if self.may_name_base()? {
+            return Ok(asked.clone());
+        }
         let on_top = |side: &Oid| self.commit_in_memory(&self.repo.trees().tree_of(side)?, base);
         Ok(MergeToRun {
             attributes: asked.attributes.clone(),

@@ -228,8 +228,8 @@ impl AcpClient {
                 | AcpStage::Resuming
                 | AcpStage::Loading
                 | AcpStage::ChangingMode
-                | AcpStage::Prompting
-                | AcpStage::Over => self.failed(&error),
+                | AcpStage::Prompting => self.failed(&error),
+                AcpStage::Over => Vec::new(),
             };
         }
         let result = of(line.result()).unwrap_or_default();

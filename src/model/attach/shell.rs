@@ -13,7 +13,7 @@ pub use named::{NamedFiles, named};
 use std::cell::RefCell;
 
 use head_moves::HeadMove;
-use split::split;
+use split::{MOST, split};
 
 use super::shorten::CUT;
 
@@ -44,7 +44,7 @@ impl ShellSurroundings<'_> {
 
 /// Why a command is risky: the command that makes it so; `None` where none is known to be. One of which only the beginning is known is.
 pub fn risk(text: &str, aliases: GitAliases<'_>) -> Option<String> {
-    if text.ends_with(CUT) {
+    if is_too_long(text) {
         return Some("a long command".to_owned());
     }
     let ask = |_: &[String], words: &[String]| {
@@ -86,6 +86,11 @@ pub fn head_moves(text: &str, at: ShellSurroundings<'_>) -> Vec<HeadMove> {
     };
     ShellCommandReader { aliases: at.aliases, ask: &ask }.find(text, DEEPEST);
     head_moves::with_documents(found.into_inner(), text)
+}
+
+/// Whether only the beginning of a text is known, or read.
+pub fn is_too_long(text: &str) -> bool {
+    text.ends_with(CUT) || (text.len() > MOST && split(text).len() >= MOST)
 }
 
 /// Whether a command for whose words this is so is in the text, however it is written there.

@@ -44,7 +44,9 @@ pub fn judge(policy: &PermissionPolicy, act: &PermissionAct, workspace: &str) ->
         return asked(why);
     }
     if policy.mode == PermissionMode::Allow {
-        return PermissionVerdict::Allowed;
+        // What cannot be understood may be what a rule forbids.
+        let forbids = policy.rules.iter().any(|rule| rule.answer != PermissionRuleAnswer::Allow);
+        return unclear(act).filter(|_| forbids).map_or(PermissionVerdict::Allowed, asked);
     }
     let by_rule = rule.is_some();
     let named = rule.is_some_and(|rule| matches!(rule.pattern, PermissionPattern::Exactly(_)));
@@ -100,7 +102,9 @@ pub fn rule_for_always(act: &PermissionAct) -> Option<PermissionRule> {
     };
     match act {
         // What stands at the end of the line would not come back.
-        PermissionAct::Command { text, .. } if text.trim().len() < 4096 => Some(rule(PermissionSubject::Command, text.trim())),
+        PermissionAct::Command { text, folder: None } if text.trim().len() < 4096 => {
+            Some(rule(PermissionSubject::Command, text.trim()))
+        }
         PermissionAct::Edit { paths } | PermissionAct::Read { paths } => {
             let subject =
                 if matches!(act, PermissionAct::Edit { .. }) { PermissionSubject::Edit } else { PermissionSubject::Read };
@@ -126,10 +130,29 @@ fn kept_for_humans(act: &PermissionAct, workspace: &str) -> Option<String> {
             verbs.first().map(|verb| format!("'git axiom {verb}' is for humans"))
         }
         PermissionAct::Edit { paths } => {
-            let is_setting = |path: &&PermissionPath| shell::is_setting(&path.said, at);
+            let real = |path: &PermissionPath| match &path.place {
+                PermissionPlace::Inside { relative: path } | PermissionPlace::BelowGit { relative: path } => Some(path.clone()),
+                PermissionPlace::Outside { path } => Some(path.clone()),
+                PermissionPlace::Unclear => None,
+            };
+            let names_one = |path: &str| shell::is_setting(path, at);
+            let is_setting = |path: &&PermissionPath| names_one(&path.said) || real(path).is_some_and(|path| names_one(&path));
             paths.iter().find(is_setting).map(|path| format!("{} governs git axiom", path.said))
         }
         PermissionAct::Read { .. } | PermissionAct::Unknown { .. } => None,
+    }
+}
+
+/// Why what is asked for cannot be judged by rules.
+fn unclear(act: &PermissionAct) -> Option<String> {
+    match act {
+        PermissionAct::Unknown { why } => Some(why.clone()),
+        PermissionAct::Command { text, .. } => shell::is_too_long(text).then(|| "it is too long to be read".to_owned()),
+        PermissionAct::Edit { paths } => {
+            let unclear = paths.iter().find(|path| path.place == PermissionPlace::Unclear)?;
+            obstacle(unclear, None)
+        }
+        PermissionAct::Read { .. } => None,
     }
 }
 

@@ -118,9 +118,12 @@ mod tests {
             ("run: rm a ls", &["rm a".to_owned(), "ls".into(), "in b".into()][..])
         );
         assert_eq!(
-            (command.risk.as_deref(), command.rule.unwrap().to_string()),
-            (Some("rm a"), "allow command = rm a\nls".into())
+            (command.risk.as_deref(), command.rule),
+            (Some("rm a"), None),
+            "elsewhere the same text would mean something else"
         );
+        let command = asked(&json!({"command": "rm a\nls"}), None);
+        assert_eq!(command.rule.unwrap().to_string(), "allow command = rm a\nls");
         let edit = asked(&json!({"file_path": "a", "old_string": "x\ny", "new_string": "x\nz"}), None);
         assert_eq!((edit.about.as_str(), edit.details.as_slice()), ("change a", &["-y".to_owned(), "+z".into()][..]));
         assert_eq!((edit.risk, edit.rule.unwrap().to_string()), (None, "allow edit = a".into()));

@@ -231,7 +231,9 @@ fn command_of(input: &Map<String, Value>) -> Option<String> {
 /// The text that a shell is started with, where that is all of the command.
 fn of_shell<'w>(words: &[&'w str]) -> Option<&'w str> {
     let [shell, "-c" | "-lc", text] = *words else { return None };
-    matches!(shell.rsplit('/').next(), Some("sh" | "bash" | "zsh" | "dash")).then_some(text)
+    // Elsewhere, such a name may be any program's.
+    let name = shell.strip_prefix("/usr").unwrap_or(shell);
+    matches!(name.strip_prefix("/bin/").unwrap_or(name), "sh" | "bash" | "zsh" | "dash").then_some(text)
 }
 
 fn quoted(word: &str) -> String {
@@ -295,9 +297,11 @@ fn below(value: &Value, paths: &mut Vec<String>, depth: usize) -> Option<()> {
 fn named_in_patch(patch: &str) -> Vec<String> {
     const HEADS: [&str; 6] = ["--- ", "+++ ", "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
     let of = |line: &str| {
-        let path = HEADS.iter().find_map(|head| line.strip_prefix(head))?;
+        let (head, path) = HEADS.iter().find_map(|head| Some((*head, line.strip_prefix(head)?)))?;
         let path = path.split('\t').next().unwrap_or_default().trim_end();
-        let path = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
+        let is_diff = matches!(head, "--- " | "+++ ");
+        let below = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/"));
+        let path = below.filter(|_| is_diff).unwrap_or(path);
         (!path.is_empty() && path != "/dev/null").then(|| path.to_owned())
     };
     let mut named: Vec<String> = patch.lines().filter_map(of).take(MOST_PATHS + 1).collect();

@@ -3,9 +3,10 @@
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
@@ -30,6 +31,8 @@ struct SaverJob {
     /// `None`: nothing but the place in the queue.
     call: Option<AcpHookCall>,
     done: Option<SyncSender<Option<String>>>,
+    /// Whether whoever waited waits no more: what would be saved is from after the act.
+    is_late: Arc<AtomicBool>,
 }
 
 /// What the hook says.
@@ -39,32 +42,26 @@ struct HookSaid {
     additional_context: String,
 }
 
-/// The hook that runs.
-type RunningHook = Arc<Mutex<Option<ProgramGuard>>>;
-
 /// Takes calls.
 #[derive(Clone)]
 pub(super) struct AcpSaver {
     jobs: SyncSender<SaverJob>,
-    running: RunningHook,
 }
 
 /// A call that is waited for.
 pub(super) struct AwaitedSave {
     done: Receiver<Option<String>>,
-    running: RunningHook,
+    is_late: Arc<AtomicBool>,
 }
 
 impl AcpSaver {
     /// Begins to take calls. Sessions whose folder is not known are in `folder`.
     pub(super) fn begin(folder: PathBuf) -> Result<Self> {
         let (jobs, queue) = mpsc::sync_channel::<SaverJob>(MOST);
-        let running = RunningHook::default();
-        let own = running.clone();
         let work = move || {
             let mut said = Vec::new();
-            for SaverJob { call, done } in queue {
-                let fact = call.and_then(|call| run_hook(&call, &folder, &own, &mut said));
+            for SaverJob { call, done, is_late } in queue {
+                let fact = call.and_then(|call| run_hook(&call, &folder, &is_late, &mut said));
                 // Whoever does not wait any more needs no answer.
                 done.map(|done| done.send(fact));
             }
@@ -73,12 +70,14 @@ impl AcpSaver {
             .name("saver".into())
             .spawn(work)
             .map_err(|e| Error::new(Code::IoFailed, "no thread can be started").because(e))?;
-        Ok(Self { jobs, running })
+        Ok(Self { jobs })
     }
 
     /// A call for which nobody waits.
     pub(super) fn later(&self, call: AcpHookCall) {
-        drop(self.jobs.send(SaverJob { call: Some(call), done: None }));
+        if self.jobs.try_send(SaverJob { call: Some(call), done: None, is_late: Arc::default() }).is_err() {
+            complain("too much waits to be saved: something was not noted");
+        }
     }
 
     /// A call for which a line waits.
@@ -92,9 +91,12 @@ impl AcpSaver {
     }
 
     fn queue(&self, call: Option<AcpHookCall>) -> AwaitedSave {
-        let (done, from) = mpsc::sync_channel(1);
-        drop(self.jobs.send(SaverJob { call, done: Some(done) }));
-        AwaitedSave { done: from, running: self.running.clone() }
+        let ((done, from), is_late) = (mpsc::sync_channel(1), Arc::new(AtomicBool::new(false)));
+        // Where there is no place, whoever waits goes on at once.
+        if self.jobs.try_send(SaverJob { call, done: Some(done), is_late: is_late.clone() }).is_err() {
+            complain("too much waits to be saved: a line goes on unsaved");
+        }
+        AwaitedSave { done: from, is_late }
     }
 }
 
@@ -106,9 +108,7 @@ impl AwaitedSave {
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => {
                 complain(&format!("a line waited {} s for what is to be saved before it, and goes on", LONGEST.as_secs()));
-                if let Some(hook) = *self.running.lock().unwrap_or_else(PoisonError::into_inner) {
-                    hook.kill();
-                }
+                self.is_late.store(true, Ordering::Relaxed);
                 None
             }
         }
@@ -116,8 +116,9 @@ impl AwaitedSave {
 }
 
 /// Runs the hook to its end; what failed is noted in the session, if possible.
-fn run_hook(call: &AcpHookCall, folder: &Path, running: &RunningHook, said: &mut Vec<String>) -> Option<String> {
-    match answer_of(call, folder, running) {
+fn run_hook(call: &AcpHookCall, folder: &Path, is_late: &AtomicBool, said: &mut Vec<String>) -> Option<String> {
+    let late = || Err(Error::new(Code::Busy, "the line that waited for it has gone on"));
+    match if is_late.load(Ordering::Relaxed) { late() } else { answer_of(call, folder) } {
         Ok((fact, complaint)) => {
             let is_new = |complaint: &String| !said.contains(complaint) && said.len() < MOST;
             if let Some(complaint) = complaint.filter(is_new) {
@@ -135,7 +136,7 @@ fn run_hook(call: &AcpHookCall, folder: &Path, running: &RunningHook, said: &mut
     }
 }
 
-fn answer_of(call: &AcpHookCall, folder: &Path, running: &RunningHook) -> Result<(Option<String>, Option<String>)> {
+fn answer_of(call: &AcpHookCall, folder: &Path) -> Result<(Option<String>, Option<String>)> {
     let program = env::own_image()?;
     let failed = |e: std::io::Error| Error::io("run", &program, e);
     let there = Path::new(&call.folder);
@@ -144,25 +145,38 @@ fn answer_of(call: &AcpHookCall, folder: &Path, running: &RunningHook) -> Result
     std::os::unix::process::CommandExt::arg0(&mut command, "git-axiom");
     command.args(["hook", "acp", "--user"]).current_dir(there);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
-    *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(ProgramGuard::of_child(&child));
-    // It reads all of it before it says anything.
-    if let Some(mut stdin) = child.stdin.take() {
-        drop(stdin.write_all(&call.payload()));
+    let (stdin, payload) = (child.stdin.take(), call.payload());
+    // It reads all of it before it says anything, and ends however long that takes: whoever waits or not, it has so long.
+    std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&payload)));
+    let (answer, complaint) = (all_of(child.stdout.take()), all_of(child.stderr.take()));
+    let until = Instant::now() + LONGEST;
+    let is_told = |all: &Receiver<String>| all.recv_timeout(until.saturating_duration_since(Instant::now()));
+    let (answer, complaint) = (is_told(&answer), is_told(&complaint));
+    if answer.is_err() || complaint.is_err() {
+        ProgramGuard::of_child(&child).kill();
     }
-    let read = |pipe: Option<&mut dyn Read>| {
-        let mut text = Vec::new();
-        pipe.map(|pipe| pipe.take(LONGEST_ANSWER).read_to_end(&mut text));
-        String::from_utf8_lossy(&text).trim().to_owned()
-    };
-    let answer = read(child.stdout.as_mut().map(|pipe| pipe as &mut dyn Read));
-    let complaint = read(child.stderr.as_mut().map(|pipe| pipe as &mut dyn Read));
+    let (answer, complaint) = (answer.unwrap_or_default(), complaint.unwrap_or_default());
     let ended = child.wait().map_err(failed);
-    *running.lock().unwrap_or_else(PoisonError::into_inner) = None;
     if ended?.code().is_none() {
         return Err(Error::new(Code::Busy, format!("its hook did not end within {} s", LONGEST.as_secs())));
     }
     let fact = serde_json::from_str::<HookSaid>(&answer).ok().map(|said| said.additional_context);
     Ok((fact, Some(complaint).filter(|complaint| !complaint.is_empty())))
+}
+
+/// What comes from a pipe, as far as it is read, once it has ended.
+fn all_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (tell, all) = mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.by_ref().take(LONGEST_ANSWER).read_to_end(&mut text);
+            // So that it is never kept from writing.
+            let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+        }
+        tell.send(String::from_utf8_lossy(&text).trim().to_owned())
+    });
+    all
 }
 
 /// What the human of the editor may find in its log.

@@ -43,7 +43,11 @@ fn settle_permission(
     question: &PermissionQuestion,
     id: &GateId,
 ) -> Result<bool> {
+    // Ids are cut: one that another task has answers nothing of this one, which is refused in time.
     let gate = core.desk.ctx.state().restorable.gates.get(id).cloned();
+    if gate.as_ref().is_some_and(|gate| gate.task_id.as_ref() != Some(&work.task)) {
+        return Ok(false);
+    }
     let decided = gate.as_ref().and_then(|gate| permission_gate::answer_at(gate, question.number));
     let allowed = question.allowed.then_some(PermissionAnswer { number: question.number, allowed: true, rule: None });
     let Some(answer) = decided.or(allowed) else {

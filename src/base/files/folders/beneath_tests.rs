@@ -10,6 +10,7 @@ use crate::error::{Code, Error, Result};
 
 use crate::files::DeletionFolder;
 use crate::files::bound::bound_by_permissions;
+use crate::platform::SYSTEM;
 
 /// The folder for the tests that mount something, which run in a process and a namespace of their own.
 const PLACE: &str = "AXIOM_TEST_BENEATH";
@@ -107,11 +108,11 @@ fn a_folder_of_any_depth_goes() {
         std::fs::create_dir(dir.join("e")).unwrap();
         // Longer than the longest path that is allowed.
         let name = "d".repeat(100);
-        let mut deepest = rustix::fs::open(dir.join("e"), rustix::fs::OFlags::PATH, rustix::fs::Mode::empty()).unwrap();
+        let mut deepest = rustix::fs::open(dir.join("e"), rustix::fs::OFlags::DIRECTORY, rustix::fs::Mode::empty()).unwrap();
         for _ in 0..300 {
             rustix::fs::mkdirat(&deepest, &name, rustix::fs::Mode::RWXU).unwrap();
             rustix::fs::mkdirat(&deepest, "beside", rustix::fs::Mode::RWXU).unwrap();
-            deepest = rustix::fs::openat(&deepest, &name, rustix::fs::OFlags::PATH, rustix::fs::Mode::empty()).unwrap();
+            deepest = rustix::fs::openat(&deepest, &name, rustix::fs::OFlags::DIRECTORY, rustix::fs::Mode::empty()).unwrap();
         }
         remove(folder, "e").unwrap();
         assert_eq!(folder.names().unwrap(), [] as [&str; 0]);
@@ -120,6 +121,10 @@ fn a_folder_of_any_depth_goes() {
 
 #[test]
 fn nothing_that_is_mounted_is_touched() {
+    if SYSTEM == "macos" {
+        eprintln!("SKIPPED: nothing can be mounted here by a test");
+        return;
+    }
     let dir = tempfile::tempdir().unwrap();
     let mut command = Command::new("unshare");
     command.arg("-Urm").arg(std::env::current_exe().unwrap());

@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use super::of_kernel;
 use crate::platform::portable::syncing as portable;
 
-/// Whether one sync of a folder costs the same for any number of files, and takes in those beside it.
-pub const SYNCS_WHOLE_FILE_SYSTEM: bool = true;
+/// Whether one sync of a folder costs the same for any number of files, and takes in those beside it: not on every volume.
+pub const SYNCS_WHOLE_FILE_SYSTEM: bool = false;
 
 /// The errors of file systems (SMB, FUSE, some disks) that know no sync of the disk's cache.
 const NO_FULL_SYNC: [Errno; 5] = [Errno::NOTSUP, Errno::OPNOTSUPP, Errno::INVAL, Errno::NOTTY, Errno::NOSYS];

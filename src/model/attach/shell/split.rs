@@ -1,7 +1,7 @@
 //! Splitting a shell text into simple commands and their words, roughly as a POSIX shell does.
 
 /// The most commands of one text.
-const MOST: usize = 2000;
+pub(super) const MOST: usize = 2000;
 
 /// The simple commands of a text. Those in substitutions are commands of their own. A redirection into a file is the
 /// command `>` or `>>` with the file.

@@ -7,7 +7,9 @@ use axiom_model::permission::requested::PermissionPlace;
 
 /// Where `said` leads, relative to `workspace` or absolute. What is there may change afterwards: the policy that asks is no sandbox.
 pub(super) fn place(workspace: &Path, said: &str) -> PermissionPlace {
-    if said.is_empty() || said.contains('\0') {
+    // What an agent may make something else of: a home, a variable, an address, blanks that it takes away.
+    let is_made_something_of = said.starts_with(['~', '$', '@']) || said.contains("://") || said.trim() != said;
+    if said.is_empty() || said.contains('\0') || is_made_something_of {
         return PermissionPlace::Unclear;
     }
     let Ok(real) = workspace.canonicalize() else { return PermissionPlace::Unclear };

@@ -301,9 +301,9 @@ mod tests {
                 let values = argument.get_value_names().unwrap_or_default();
                 let offered = OFFERED.iter().any(|(verb, id, _)| *verb == path && argument.get_id() == id);
                 let free = values.iter().all(|value| FREE.contains(&value.as_str()));
-                // A new name is no id that there is, and what agents report is their own.
-                let new =
-                    matches!(path, "task add" | "plan start" | "plan add" | "checkpoint create") || path.starts_with("signal");
+                // A new name is no id that there is, what agents report is their own, and an editor's agent is a program.
+                let new = matches!(path, "task add" | "plan start" | "plan add" | "checkpoint create" | "acp")
+                    || path.starts_with("signal");
                 assert!(offered || free || new, "{path}: {} is offered nothing", argument.get_id());
                 *found += usize::from(offered);
             }
