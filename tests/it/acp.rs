@@ -202,6 +202,18 @@ fn what_could_not_be_saved_goes_on_and_is_said() {
 }
 
 #[test]
+fn of_a_hasty_agent_it_is_said_what_was_not_noted_and_no_line_goes_on_unsaved() {
+    let env = prepared();
+    let mut editor = AcpEditor::begin(&env, "hurries", &[]);
+    editor.prompt("x");
+    while !editor.hear().is_empty() {}
+    let (status, said) = editor.end();
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("something was not noted") && !said.contains("unsaved"), "{said}");
+    assert_eq!(env.checkpoints_by("prompt").len(), 1);
+}
+
+#[test]
 fn nothing_is_saved_twice_or_outside_of_a_repository() {
     let env = prepared();
     for variable in ["AXIOM_TOKEN", "AXIOM_ACP"] {

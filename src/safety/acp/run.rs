@@ -78,8 +78,7 @@ pub fn run(wanted: AcpRun) -> Result<u8> {
     watch_signals(&tell)?;
     let status = until_the_end(&events, guard)?;
     let ends = watcher.lock().unwrap_or_else(PoisonError::into_inner).ends();
-    ends.into_iter().for_each(|call| saver.later(call));
-    saver.finish(LAST);
+    saver.finish(ends, LAST);
     Ok(status)
 }
 

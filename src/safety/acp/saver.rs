@@ -19,7 +19,7 @@ use axiom_model::attach::acp::hook_call::AcpHookCall;
 use axiom_process::os::command::command_with_callers_repository;
 use axiom_process::os::guarded::ProgramGuard;
 
-/// How many calls wait: then whoever makes the next one waits too.
+/// How many calls wait at most: of the next ones it is said that they are not done. So many different complaints are passed on, too.
 const MOST: usize = 64;
 /// How long a line waits at most; the hook itself gives up earlier.
 const LONGEST: Duration = Duration::from_secs(20);
@@ -30,7 +30,7 @@ const LONGEST_ANSWER: u64 = 64 * 1024;
 struct SaverJob {
     /// `None`: nothing but the place in the queue.
     call: Option<AcpHookCall>,
-    done: Option<SyncSender<Option<String>>>,
+    done: SyncSender<Option<String>>,
     /// Whether whoever waited waits no more: what would be saved is from after the act.
     is_late: Arc<AtomicBool>,
 }
@@ -63,7 +63,7 @@ impl AcpSaver {
             for SaverJob { call, done, is_late } in queue {
                 let fact = call.and_then(|call| run_hook(&call, &folder, &is_late, &mut said));
                 // Whoever does not wait any more needs no answer.
-                done.map(|done| done.send(fact));
+                drop(done.send(fact));
             }
         };
         std::thread::Builder::new()
@@ -75,29 +75,36 @@ impl AcpSaver {
 
     /// A call for which nobody waits.
     pub(super) fn later(&self, call: AcpHookCall) {
-        if self.jobs.try_send(SaverJob { call: Some(call), done: None, is_late: Arc::default() }).is_err() {
-            complain("too much waits to be saved: something was not noted");
-        }
+        drop(self.put(call, "something was not noted"));
     }
 
     /// A call for which a line waits.
     pub(super) fn now(&self, call: AcpHookCall) -> AwaitedSave {
-        self.queue(Some(call))
+        self.put(call, "a line goes on unsaved")
     }
 
-    /// Waits until all calls are done, or this long.
-    pub(super) fn finish(&self, patience: Duration) {
-        drop(self.queue(None).done.recv_timeout(patience));
+    /// Waits until all calls are done, these last ones too, or this long.
+    pub(super) fn finish(self, last: Vec<AcpHookCall>, patience: Duration) {
+        let (place, awaited) = job(None);
+        let jobs = last.into_iter().map(|call| job(Some(call)).0).chain([place]);
+        // Each waits for a place.
+        std::thread::spawn(move || jobs.for_each(|job| drop(self.jobs.send(job))));
+        drop(awaited.done.recv_timeout(patience));
     }
 
-    fn queue(&self, call: Option<AcpHookCall>) -> AwaitedSave {
-        let ((done, from), is_late) = (mpsc::sync_channel(1), Arc::new(AtomicBool::new(false)));
-        // Where there is no place, whoever waits goes on at once.
-        if self.jobs.try_send(SaverJob { call, done: Some(done), is_late: is_late.clone() }).is_err() {
-            complain("too much waits to be saved: a line goes on unsaved");
+    /// Where there is no place, whoever waits goes on at once.
+    fn put(&self, call: AcpHookCall, or_else: &str) -> AwaitedSave {
+        let (job, awaited) = job(Some(call));
+        if self.jobs.try_send(job).is_err() {
+            complain(&format!("too much waits to be saved: {or_else}"));
         }
-        AwaitedSave { done: from, is_late }
+        awaited
     }
+}
+
+fn job(call: Option<AcpHookCall>) -> (SaverJob, AwaitedSave) {
+    let ((done, from), is_late) = (mpsc::sync_channel(1), Arc::new(AtomicBool::new(false)));
+    (SaverJob { call, done, is_late: is_late.clone() }, AwaitedSave { done: from, is_late })
 }
 
 impl AwaitedSave {
