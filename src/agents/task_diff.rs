@@ -11,7 +11,6 @@ use axiom_git::PathSample;
 pub use axiom_git::{FileDiffStat, LoggedCommit, PatchColor};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RepoPath};
-use axiom_model::work::tasks::task::Task;
 use axiom_safety::checkpoint::{capture_options, target_branch};
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspaces;
@@ -77,13 +76,11 @@ pub fn of(ctx: &Context, task: &TaskId) -> Result<TaskDiff> {
     between(ctx, &base, &tip, tip.clone())
 }
 
-/// Whether something is there of the work on a task: else [`of`] has nothing to tell.
-///
-/// # Errors
-/// `GIT_FAILED`.
-pub fn has_work(ctx: &Context, task: &Task) -> Result<bool> {
-    let is_held = task.merged.is_some() || ctx.state().restorable.workspaces.contains_key(&task.id);
-    Ok(is_held || ctx.repo.refs().read_ref(&workspaces::branch_of(ctx, &task.id))?.is_some())
+/// Whether something is there of the work on a task, or git cannot say: else [`of`] has nothing to tell.
+pub fn has_work(ctx: &Context, task: &TaskId) -> bool {
+    let Ok(case) = ctx.state().task(task) else { return false };
+    let is_held = case.merged.is_some() || ctx.state().restorable.workspaces.contains_key(task);
+    is_held || ctx.repo.refs().read_ref(&workspaces::branch_of(ctx, task)).map_or(true, |tip| tip.is_some())
 }
 
 /// The commit at which the history of `tip` left the target.

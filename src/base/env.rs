@@ -40,7 +40,8 @@ pub fn own_program() -> Result<PathBuf> {
     std::env::current_exe().map_err(|e| Error::io("find the program", Path::new("git-axiom"), e))
 }
 
-/// The path to execute to start this program again, even after its file was replaced or removed, where the system has such a path. Only for our own children: in any other process the path names another program.
+/// The path to execute to start this program again, even after its file was replaced or removed, where the system has such a path.
+/// Only for our own children: in any other process the path names another program.
 pub fn own_image() -> Result<PathBuf> {
     platform::own_image().map_or_else(own_program, Ok)
 }

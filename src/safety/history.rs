@@ -81,7 +81,10 @@ fn newest_after(ctx: &Context, anchors: Vec<u64>, enough: impl Fn(&[OperationRec
 /// # Errors
 /// `IO_FAILED`; `EVENT_LOG_TOO_NEW` where a newer version wrote the anchor.
 pub fn known_after(layout: &StoreLayout, seq: u64) -> Result<Option<Vec<OperationRecord>>> {
-    anchor_at(layout, seq)?.map(|anchor| known_from(layout, anchor)).transpose().map(Option::flatten)
+    match anchor_at(layout, seq)? {
+        Some(anchor) => known_from(layout, anchor),
+        None => Ok(None),
+    }
 }
 
 /// The state after event `seq`, and the position in the log there; `None` where no anchor has it.

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use super::json_fields::{fields, items, text};
-use super::tool::{AcpToolAct, quoted};
+use super::tool::AcpToolAct;
+use crate::base::forms::shell_word::quoted_word;
 
 /// The most blocks of a prompt that are looked at.
 const MOST_BLOCKS: usize = 100;
@@ -124,7 +125,7 @@ impl<'l> AcpLine<'l> {
         let command = command.and_then(text).unwrap_or_default();
         let words = arguments.map(|list| items(list, MOST_BLOCKS)).unwrap_or_default().into_iter().filter_map(text);
         // With no arguments it may be a whole line for a shell.
-        words.fold(command.into_owned(), |line, word| format!("{line} {}", quoted(&word)))
+        words.fold(command.into_owned(), |line, word| format!("{line} {}", quoted_word(&word)))
     }
 
     fn update_text(&self) -> Option<&'l str> {

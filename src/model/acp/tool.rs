@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::json_fields::{fields, items, text};
+use crate::base::forms::shell_word::quoted_word;
 
 /// The most files, words of a command and blocks of content that are looked at.
 const MOST: usize = 500;
@@ -86,14 +87,9 @@ impl AcpToolAct {
 fn command_of(raw: &str) -> Option<String> {
     let command = match text(raw) {
         Some(text) => text.into_owned(),
-        None => items(raw, MOST).into_iter().filter_map(text).map(|word| quoted(&word)).collect::<Vec<_>>().join(" "),
+        None => items(raw, MOST).into_iter().filter_map(text).map(|word| quoted_word(&word)).collect::<Vec<_>>().join(" "),
     };
     Some(command).filter(|command| !command.is_empty())
-}
-
-/// A word for a shell.
-pub(super) fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::stream::rules::{CostCounting, StreamRules};
 use super::stream::stream_event::TokenUsage;
 use super::tool_kind::ToolKind;
+use crate::base::defaults::is_default;
 use axiom_base::error::{Code, Error, Result};
 
 /// An agent program. The keys in TOML are explained in `presets/claude.toml`.
@@ -19,7 +20,7 @@ pub struct AgentAdapter {
     /// stdin.
     pub command: Vec<String>,
     /// How it is talked to.
-    #[serde(default, skip_serializing_if = "AgentProtocol::is_lines")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub protocol: AgentProtocol,
     /// The mode in which its sessions are, by the Agent Client Protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,14 +80,6 @@ pub enum AgentProtocol {
     Lines,
     /// It speaks the Agent Client Protocol over its standard input and output.
     Acp,
-}
-
-impl AgentProtocol {
-    /// Whether it is the default.
-    #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
-    pub fn is_lines(&self) -> bool {
-        *self == Self::Lines
-    }
 }
 
 /// The signal that asks a program to stop.

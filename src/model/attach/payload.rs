@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::shell;
 use super::shorten::CUT;
 use crate::agent::attached_program::AttachedProgram;
+use crate::base::forms::shell_word::quoted_word;
 use crate::program_hooks::plugin_commands::COMMAND_MARK;
 
 /// What a hook of a program says.
@@ -71,6 +72,14 @@ pub enum AgentHookMoment {
     SessionEnd,
 }
 
+impl AgentHookEvent {
+    /// That this happened, where nothing more is said of it.
+    pub fn without_payload(name: &str, moment: AgentHookMoment) -> Self {
+        let (session, name) = (String::new(), name.to_owned());
+        Self { session, folder: None, name, subagent: false, transcript: None, agent: None, moment }
+    }
+}
+
 impl AgentHookMoment {
     /// Whether a program waits before it acts on files itself.
     pub fn is_before_an_act(&self) -> bool {
@@ -103,16 +112,7 @@ pub fn is_payload(bytes: &[u8]) -> bool {
 pub fn read(program: AttachedProgram, bytes: &[u8]) -> Option<AgentHookEvent> {
     if program == AttachedProgram::Aider {
         // It sends nothing, at the end of each answer.
-        let (session, folder, name) = (String::new(), None, "notification".to_owned());
-        return Some(AgentHookEvent {
-            session,
-            folder,
-            name,
-            subagent: false,
-            transcript: None,
-            agent: None,
-            moment: AgentHookMoment::AnswerEnd,
-        });
+        return Some(AgentHookEvent::without_payload("notification", AgentHookMoment::AnswerEnd));
     }
     let text = String::from_utf8_lossy(bytes);
     let value: Value = serde_json::from_str(&text).ok()?;
@@ -300,13 +300,9 @@ fn text_of(value: &Value, key: &str) -> String {
 fn command_of(input: &Value) -> String {
     let Some(command) = input.get("command") else { return String::new() };
     match command.as_array() {
-        Some(words) => words.iter().filter_map(Value::as_str).map(quoted).collect::<Vec<_>>().join(" "),
+        Some(words) => words.iter().filter_map(Value::as_str).map(quoted_word).collect::<Vec<_>>().join(" "),
         None => command.as_str().unwrap_or_default().to_owned(),
     }
-}
-
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The files that the input of an edit tool names; none where not all of them are known, and then everything is looked at.

@@ -95,11 +95,6 @@ pub fn rule_for_always(act: &PermissionAct) -> Option<PermissionRule> {
         subject,
         pattern: PermissionPattern::Exactly(text.to_owned()),
     };
-    let path = |path: &PermissionPath| match &path.place {
-        PermissionPlace::Inside { relative } => Some(relative.clone()),
-        PermissionPlace::Outside { path } => Some(path.clone()),
-        PermissionPlace::BelowGit { .. } | PermissionPlace::Unclear => None,
-    };
     match act {
         // What stands at the end of the line would not come back.
         PermissionAct::Command { text, folder: None } if text.trim().len() < 4096 => {
@@ -108,11 +103,16 @@ pub fn rule_for_always(act: &PermissionAct) -> Option<PermissionRule> {
         PermissionAct::Edit { paths } | PermissionAct::Read { paths } => {
             let subject =
                 if matches!(act, PermissionAct::Edit { .. }) { PermissionSubject::Edit } else { PermissionSubject::Read };
-            let first = path(paths.first()?)?;
-            paths.iter().all(|other| path(other).as_ref() == Some(&first)).then(|| rule(subject, &first))
+            let first = always_allowed(paths.first()?)?;
+            paths.iter().all(|other| always_allowed(other) == Some(first)).then(|| rule(subject, first))
         }
         PermissionAct::Command { .. } | PermissionAct::Unknown { .. } => None,
     }
+}
+
+/// The path that a rule can always allow: none below `.git`.
+fn always_allowed(path: &PermissionPath) -> Option<&str> {
+    path.place.path().filter(|_| !matches!(path.place, PermissionPlace::BelowGit { .. }))
 }
 
 /// A report of the agent, as the whole command.
@@ -130,13 +130,8 @@ fn kept_for_humans(act: &PermissionAct, workspace: &str) -> Option<String> {
             verbs.first().map(|verb| format!("'git axiom {verb}' is for humans"))
         }
         PermissionAct::Edit { paths } => {
-            let real = |path: &PermissionPath| match &path.place {
-                PermissionPlace::Inside { relative: path } | PermissionPlace::BelowGit { relative: path } => Some(path.clone()),
-                PermissionPlace::Outside { path } => Some(path.clone()),
-                PermissionPlace::Unclear => None,
-            };
             let names_one = |path: &str| shell::is_setting(path, at);
-            let is_setting = |path: &&PermissionPath| names_one(&path.said) || real(path).is_some_and(|path| names_one(&path));
+            let is_setting = |path: &&PermissionPath| names_one(&path.said) || path.place.path().is_some_and(names_one);
             paths.iter().find(is_setting).map(|path| format!("{} governs git axiom", path.said))
         }
         PermissionAct::Read { .. } | PermissionAct::Unknown { .. } => None,

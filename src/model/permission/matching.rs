@@ -31,11 +31,7 @@ pub(super) fn is_for(rule: &PermissionRule, act: &PermissionAct) -> bool {
 }
 
 fn fits_path(pattern: &PermissionPattern, place: &PermissionPlace) -> bool {
-    let path = match place {
-        PermissionPlace::Inside { relative } | PermissionPlace::BelowGit { relative } => relative,
-        PermissionPlace::Outside { path } => path,
-        PermissionPlace::Unclear => return false,
-    };
+    let Some(path) = place.path() else { return false };
     match pattern {
         // What is outside has to be named.
         PermissionPattern::All => !matches!(place, PermissionPlace::Outside { .. }),

@@ -1,10 +1,12 @@
-//! A question about a tool call, as a human reads it: what exactly would happen. All of it is the agent's text; whoever prints it escapes it.
+//! A question about a tool call, as a human reads it: what exactly would happen. All of it is the agent's text; whoever prints it
+//! escapes it.
 
 use serde_json::Value;
 
 use super::judge::{risk, rule_for_always};
 use super::requested::PermissionAct;
 use crate::agent::stream::tool_call::{self, TextReplacement};
+use crate::base::forms::beginning::beginning;
 use crate::work::permissions::permission_question::PermissionQuestion;
 
 /// The most lines that are shown, and their longest.
@@ -79,7 +81,7 @@ fn differing(texts: TextReplacement<'_>) -> Vec<String> {
 }
 
 fn lines(all: impl Iterator<Item = String>) -> Vec<String> {
-    let mut lines: Vec<String> = all.take(MOST_LINES + 1).map(|line| short(&line, LONGEST_LINE)).collect();
+    let mut lines: Vec<String> = all.take(MOST_LINES + 1).map(|line| beginning(&line, LONGEST_LINE)).collect();
     if lines.len() > MOST_LINES {
         lines.truncate(MOST_LINES);
         lines.push("…".to_owned());
@@ -88,14 +90,7 @@ fn lines(all: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 fn words(text: &str) -> String {
-    short(&text.split_whitespace().collect::<Vec<_>>().join(" "), LONGEST_WORDS)
-}
-
-fn short(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    beginning(&text.split_whitespace().collect::<Vec<_>>().join(" "), LONGEST_WORDS)
 }
 
 #[cfg(test)]

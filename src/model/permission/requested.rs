@@ -1,9 +1,10 @@
-//! What an agent asks for: read from the input of the tool alone. Its title and its places are words for people, and count for nothing; its
-//! kind can only make it stricter.
+//! What an agent asks for: read from the input of the tool alone. Its title and its places are words for people, and count for nothing;
+//! its kind says no more than whether it reads the paths that it names.
 
 use serde_json::{Map, Value};
 
 use super::plain_command;
+use crate::base::forms::shell_word::quoted_word;
 
 /// The most paths of one call that are looked at; with more of them it is not understood.
 pub(super) const MOST_PATHS: usize = 200;
@@ -147,6 +148,16 @@ pub enum PermissionPlace {
     Unclear,
 }
 
+impl PermissionPlace {
+    /// The path there, where one can be named: relative to the workspace within it, else absolute.
+    pub(super) fn path(&self) -> Option<&str> {
+        match self {
+            Self::Inside { relative: path } | Self::BelowGit { relative: path } | Self::Outside { path } => Some(path),
+            Self::Unclear => None,
+        }
+    }
+}
+
 /// What a call asks for. `kind` is what the agent calls it, `input` its raw input, `content` its contents: where there is no input, the
 /// differences among them say which files are written. `place` finds out where a path leads.
 pub fn requested(
@@ -220,7 +231,7 @@ fn command_of(input: &Map<String, Value>) -> Option<String> {
         Value::Array(words) => {
             let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
             let words = words?;
-            let joined = || words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+            let joined = || words.iter().map(|word| plain_or_quoted(word)).collect::<Vec<_>>().join(" ");
             Some(of_shell(&words).map_or_else(joined, str::to_owned))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
@@ -236,9 +247,9 @@ fn of_shell<'w>(words: &[&'w str]) -> Option<&'w str> {
     matches!(name.strip_prefix("/bin/").unwrap_or(name), "sh" | "bash" | "zsh" | "dash").then_some(text)
 }
 
-fn quoted(word: &str) -> String {
+fn plain_or_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+@%=".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { quoted_word(word) }
 }
 
 fn folder_of(input: &Map<String, Value>) -> Result<Option<String>, ()> {

@@ -68,6 +68,11 @@ impl AcpClientProgram {
         ("acpx", Self::Acpx),
     ];
 
+    /// The one with this word on the command line.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(name, _)| *name == word).map(|(_, client)| client)
+    }
+
     /// Where its configuration is.
     pub const fn place(self) -> &'static str {
         match self {

@@ -10,7 +10,8 @@ use crate::os::process_id::ProcessId;
 
 /// The running processes whose environment has `name=value`, except this one.
 ///
-/// Where environments cannot be read, it finds the processes that have the folder `below` in their command line. Keepers are always among them, but other processes may be missed.
+/// Where environments cannot be read, it finds the processes that have the folder `below` in their command line. Keepers are always
+/// among them, but other processes may be missed.
 pub fn started_with(name: &str, value: &str, below: &Path) -> Vec<i32> {
     find(name, value, below).iter().map(|process| process.pid).collect()
 }

@@ -4,11 +4,11 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitStatus};
+use rustix::process::{Pid, Signal};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -128,7 +128,7 @@ pub fn guard(wanted_by: i32, command: &[OsString]) -> Result<u8> {
     }
     family::end_all(Some(pid), GRACE, &mut || reaper.collect());
     reaper.collect();
-    Ok(reaper.status.map_or(u8::MAX, status_of))
+    Ok(reaper.status.map_or(u8::MAX, |ended| foreground::status_of(ExitStatus::from_raw(ended.as_raw()))))
 }
 
 /// The pipes are the program's alone: that it has closed one is seen at its other end.
@@ -137,10 +137,4 @@ fn let_go_of_pipes() {
         let _ = rustix::stdio::dup2_stdin(&null);
         let _ = rustix::stdio::dup2_stdout(&null);
     }
-}
-
-/// How a program has ended, as an exit status.
-fn status_of(ended: WaitStatus) -> u8 {
-    let code = ended.exit_status().or_else(|| ended.terminating_signal().map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }

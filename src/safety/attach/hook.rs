@@ -136,16 +136,7 @@ pub(crate) fn failed_to_run(caller: HookCaller, event: AgentHookEvent, here: &Pa
 
 /// A call that says nothing that can be read: what there is now is saved in the background, and the session says that it is not protected.
 fn unreadable(caller: HookCaller, here: &Path) {
-    let (session, folder, name) = (String::new(), None, "unreadable".to_owned());
-    let event = AgentHookEvent {
-        session,
-        folder,
-        name,
-        subagent: false,
-        transcript: None,
-        agent: None,
-        moment: AgentHookMoment::AfterShell,
-    };
+    let event = AgentHookEvent::without_payload("unreadable", AgentHookMoment::AfterShell);
     let Ok(mut call) = AttachHookCall::of(caller, event, here) else { return };
     if let Some(known) = sessions::of_caller(&call.files, caller.program) {
         call.stamp.session = known;

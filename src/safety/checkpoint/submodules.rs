@@ -287,11 +287,12 @@ pub(crate) fn collect(ctx: &Context, lfs_age: Duration) -> Result<()> {
         return Ok(());
     }
     let record = &ctx.state().record;
-    let mut names: BTreeSet<CheckpointName> = record.checkpoints.all()?.into_iter().map(|one| one.name.clone()).collect();
+    let checkpoints = record.checkpoints.all()?;
+    let mut names: BTreeSet<CheckpointName> = checkpoints.iter().map(|one| one.name.clone()).collect();
     names.extend(record.deleted_checkpoints.values().map(|gone| gone.record.name.clone()));
     names.extend(record.checkpoint_intent.clone());
     let mut captures_here: BTreeSet<&str> = record.deleted_checkpoints.keys().map(Oid::as_str).collect();
-    captures_here.extend(record.checkpoints.all()?.into_iter().map(|one| one.capture.as_str()));
+    captures_here.extend(checkpoints.iter().map(|one| one.capture.as_str()));
     let kept: BTreeSet<String> = ctx.repo.ref_lists().ref_names(KEPT)?.into_iter().collect();
     for repo in repositories {
         let mut edits = Vec::new();

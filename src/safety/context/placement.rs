@@ -65,16 +65,18 @@ pub fn settle(ctx: &mut Context, purpose: VerbPurpose) -> Result<Vec<String>> {
         ownership::root_is_the_owner(&ctx.repo)?;
         ctx.repo.worktree_owners().not_in_a_copied_worktree()?;
     }
-    match (purpose, found) {
-        (_, PlacementFinding::Settled) | (VerbPurpose::Look | VerbPurpose::LookBack, PlacementFinding::Unknown) => Ok(Vec::new()),
-        (VerbPurpose::Look | VerbPurpose::LookBack, PlacementFinding::SamePlace(_)) => Ok(Vec::new()),
-        (VerbPurpose::Look | VerbPurpose::LookBack, PlacementFinding::Placed(placing, _)) => {
+    match found {
+        PlacementFinding::Settled => Ok(Vec::new()),
+        PlacementFinding::Unknown | PlacementFinding::SamePlace(_) | PlacementFinding::Placed(..)
+            if purpose == VerbPurpose::Write =>
+        {
+            locked(ctx)
+        }
+        PlacementFinding::Unknown | PlacementFinding::SamePlace(_) => Ok(Vec::new()),
+        PlacementFinding::Placed(placing, _) => {
             let said = format!("{}; the next command that changes something will record this", placing.words());
             ctx.store.look_as(&placing);
             Ok(vec![said])
-        }
-        (VerbPurpose::Write, PlacementFinding::Unknown | PlacementFinding::SamePlace(_) | PlacementFinding::Placed(..)) => {
-            locked(ctx)
         }
     }
 }

@@ -183,8 +183,8 @@ fn written(layout: &StoreLayout) -> Result<Option<SnapshotHeader>> {
     Ok(split(&bytes)?.ok().map(|(header, _)| header))
 }
 
-/// Writes the snapshot, unless another process is writing one or has written a newer one. Returns what is on disk. `cases` is the last event that changed a task, `older` the file with the older
-/// checkpoints; it may change. A crash leaves the old or the new one.
+/// Writes the snapshot, unless another process is writing one or has written a newer one. Returns what is on disk. `tasks` is the last
+/// event that changed a task, `older` the file with the older checkpoints; it may change. A crash leaves the old or the new one.
 pub fn save(
     layout: &StoreLayout,
     state: &mut State,

@@ -77,7 +77,7 @@ pub fn run(args: AcpArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Ve
 }
 
 fn print(client: &str, args: &AcpArgs, screen: &mut Screen) -> Result<Exit> {
-    let Some((_, client)) = AcpClientProgram::ALL.into_iter().find(|(name, _)| *name == client) else {
+    let Some(client) = AcpClientProgram::named(client) else {
         return Err(Error::new(Code::Usage, format!("'{client}' is not known")));
     };
     let named: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();

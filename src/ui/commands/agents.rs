@@ -119,7 +119,7 @@ fn idle(ctx: &Context) -> Vec<IdleAgentJson> {
     let all = natural::sorted(agents, |agent| agent.id.as_str()).into_iter();
     all.filter_map(|agent| {
         let task_id = logs::newest_task_of(ctx, agent.id.as_str())?;
-        let has_work = ctx.state().task(&task_id).is_ok_and(|task| task_diff::has_work(ctx, task).unwrap_or(true));
+        let has_work = task_diff::has_work(ctx, &task_id);
         Some(IdleAgentJson { id: agent.id.to_string(), has_work, task_id: task_id.to_string() })
     })
     .collect()

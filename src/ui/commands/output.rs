@@ -107,7 +107,7 @@ fn say_that_nothing_was_printed(ctx: &Context, task: &TaskId, screen: &mut Scree
 
 /// What shows the work on a task, beside the output.
 fn next_looks(ctx: &Context, task: &TaskId) -> Vec<String> {
-    let has_work = ctx.state().task(task).is_ok_and(|task| task_diff::has_work(ctx, task).unwrap_or(true));
+    let has_work = task_diff::has_work(ctx, task);
     let looks = [
         format!("git axiom diff {task}    shows what it changed"),
         format!("git axiom task show {task}    shows what it was told, and how it ended"),

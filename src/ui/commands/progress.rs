@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use crate::cli::{visible, words};
 use axiom_agents::supervise::notice::{SessionNotice, SessionWatcher};
 use axiom_base::env;
+use axiom_model::base::forms::beginning::beginning;
 use axiom_model::base::forms::plural::verb;
 use axiom_model::base::ids::{AgentId, TaskId};
 use axiom_model::work::gates::gate::{GateKind, first_command, to_settle_first};
@@ -155,11 +156,7 @@ impl SessionWatcher for ProgressPrinter {
 
 /// Which steps of a task run, in words.
 fn verifying(task: &TaskId, steps: &[String]) -> String {
-    let called = |step: &String| match step.char_indices().nth(LONGEST_STEP) {
-        Some((end, _)) => format!("'{}…'", step.get(..end).unwrap_or_default()),
-        None => format!("'{step}'"),
-    };
-    let called: Vec<String> = steps.iter().map(called).collect();
+    let called: Vec<String> = steps.iter().map(|step| format!("'{}'", beginning(step, LONGEST_STEP))).collect();
     let (are, run) = (verb(steps.len(), "its verify step", "its verify steps"), verb(steps.len(), "runs", "run"));
     format!("{task}: {are} {} {run}", called.join(", "))
 }

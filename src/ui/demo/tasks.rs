@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use axiom_model::base::forms::shell_word::quoted_word;
+
 /// A task of the demo.
 #[derive(Debug)]
 pub struct DemoTask {
@@ -101,7 +103,7 @@ pub const LOG: &str = "agents.log";
 
 /// The path, quoted for a shell.
 pub fn quoted(path: &Path) -> String {
-    format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
+    quoted_word(&path.to_string_lossy())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::stream_event::{AgentRunFailure, AgentRunResult, ModelWait, StreamEven
 use super::summary::StreamSummary;
 use super::tool_call::{about, differing, replaced};
 use crate::agent::tool_kind::ToolKind;
+use crate::base::forms::beginning::beginning;
 use crate::base::forms::plural;
 
 /// The most lines of a command's output that are shown.
@@ -275,8 +276,5 @@ fn one_line(text: &str) -> String {
 /// The beginning of a text, in one line.
 fn short(text: &str) -> String {
     let line: String = text.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }).take(LONGEST + 1).collect();
-    match line.char_indices().nth(LONGEST) {
-        None => line,
-        Some((end, _)) => format!("{}…", &line[..end]),
-    }
+    beginning(&line, LONGEST)
 }

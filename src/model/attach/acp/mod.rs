@@ -4,7 +4,7 @@
 //! Begin reading with `watcher`.
 
 pub mod hook_call;
-mod requests;
+mod newest_by_id;
 mod watched_session;
 pub mod watcher;
 #[cfg(test)]

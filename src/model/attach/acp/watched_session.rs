@@ -1,8 +1,7 @@
 //! What is known of a session of an agent, and of the calls of tools that it has begun.
 
-use std::collections::VecDeque;
-
 use super::hook_call::{ANNOUNCED, AcpSessionAct, UNASKED};
+use super::newest_by_id::NewestById;
 use crate::acp::tool::AcpToolAct;
 use crate::attach::shell;
 
@@ -20,13 +19,12 @@ pub(super) struct WatchedAcpSession {
     pub replays: bool,
     /// Whether it has ended.
     pub ended: bool,
-    calls: VecDeque<WatchedToolCall>,
+    calls: NewestById<WatchedToolCall, MOST_CALLS>,
 }
 
 /// A call of a tool that has not ended.
 #[derive(Debug, Default)]
 struct WatchedToolCall {
-    id: String,
     kind: String,
     command: Option<String>,
     paths: Vec<String>,
@@ -95,16 +93,15 @@ impl WatchedAcpSession {
 
     /// The agent tells of a call of a tool.
     pub(super) fn tells(&mut self, act: AcpToolAct) -> Option<NamedAcpAct> {
-        let has_ended = act.has_ended();
         if self.replays {
             return None;
         }
-        let call = self.call(act);
-        if has_ended {
-            let (id, after) = (call.id.clone(), call.after());
-            self.calls.retain(|call| call.id != id);
-            return after;
+        if act.has_ended() {
+            let mut call = self.calls.take(&act.id).unwrap_or_default();
+            call.learn(act);
+            return call.after();
         }
+        let call = self.call(act);
         // What an edit is about is told with its input; a kind alone may be followed by it.
         let is_known = call.command.is_some() || call.is_named || matches!(call.kind.as_str(), "delete" | "move");
         if call.asked || call.announced || !is_known {
@@ -120,15 +117,7 @@ impl WatchedAcpSession {
     }
 
     fn call(&mut self, act: AcpToolAct) -> &mut WatchedToolCall {
-        let known = self.calls.iter().position(|call| call.id == act.id);
-        let at = known.unwrap_or_else(|| {
-            if self.calls.len() >= MOST_CALLS {
-                self.calls.pop_front();
-            }
-            self.calls.push_back(WatchedToolCall { id: act.id.clone(), ..WatchedToolCall::default() });
-            self.calls.len() - 1
-        });
-        let call = &mut self.calls[at];
+        let call = self.calls.of(&act.id);
         call.learn(act);
         call
     }

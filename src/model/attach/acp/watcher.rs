@@ -1,14 +1,13 @@
 //! What the lines between an editor and an agent mean. Both sides are looked at; nothing that they say fails.
 
-use std::collections::VecDeque;
-
 use super::hook_call::{AcpHookCall, AcpSessionAct};
-use super::requests::PendingAcpRequests;
+use super::newest_by_id::NewestById;
 use super::watched_session::WatchedAcpSession;
 use crate::acp::line::{AcpLine, AcpLineKind};
 
-/// The most sessions of one agent that are known: the oldest are forgotten.
+/// The most sessions of one agent that are known, and the most requests of a side that wait for their answers.
 const MOST_SESSIONS: usize = 200;
+const MOST_REQUESTS: usize = 1000;
 
 /// What a line leads to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,9 +42,9 @@ enum AgentRequest {
 #[derive(Debug, Default)]
 pub struct AcpWatcher {
     agent: String,
-    sessions: VecDeque<(String, WatchedAcpSession)>,
-    of_editor: PendingAcpRequests<EditorRequest>,
-    of_agent: PendingAcpRequests<AgentRequest>,
+    sessions: NewestById<WatchedAcpSession, MOST_SESSIONS>,
+    of_editor: NewestById<EditorRequest, MOST_REQUESTS>,
+    of_agent: NewestById<AgentRequest, MOST_REQUESTS>,
 }
 
 impl AcpWatcher {
@@ -85,7 +84,7 @@ impl AcpWatcher {
         match line.method.as_ref() {
             "session/new" | "session/fork" => self.of_editor.add(id, EditorRequest::New(folder)),
             "session/load" | "session/resume" => {
-                let known = self.session(&session);
+                let known = self.sessions.of(&session);
                 known.folder = folder;
                 known.replays = true;
                 known.ended = false;
@@ -93,7 +92,7 @@ impl AcpWatcher {
             }
             "session/close" | "session/delete" => self.of_editor.add(id, EditorRequest::Close(session)),
             "session/prompt" => {
-                let known = self.session(&session);
+                let known = self.sessions.of(&session);
                 // Whatever was said before is no answer to this.
                 known.replays = false;
                 known.ended = false;
@@ -108,7 +107,7 @@ impl AcpWatcher {
     }
 
     fn editor_answers(&mut self, line: &AcpLine<'_>) -> AcpLineStep {
-        let request = line.id_key().and_then(|id| self.of_agent.answered(&id));
+        let request = line.id_key().and_then(|id| self.of_agent.take(&id));
         match request {
             Some(AgentRequest::Write(session, path)) => {
                 self.later("fs/write_text_file", &session, AcpSessionAct::AfterEdit(vec![path]))
@@ -124,7 +123,8 @@ impl AcpWatcher {
         let (name, act) = match line.method.as_ref() {
             "session/request_permission" => {
                 // What cannot be read may be anything.
-                let act = line.tool().map_or(Some(AcpSessionAct::BeforeEdit(Vec::new())), |act| self.session(&session).asks(act));
+                let act =
+                    line.tool().map_or(Some(AcpSessionAct::BeforeEdit(Vec::new())), |act| self.sessions.of(&session).asks(act));
                 ("session/request_permission", act)
             }
             "fs/write_text_file" => {
@@ -146,51 +146,40 @@ impl AcpWatcher {
     fn agent_tells(&mut self, line: &AcpLine<'_>) -> AcpLineStep {
         let Some(act) = line.tool().filter(|_| line.method == "session/update") else { return AcpLineStep::default() };
         let session = line.session().unwrap_or_default();
-        match self.session(&session).tells(act) {
+        match self.sessions.of(&session).tells(act) {
             Some((name, act)) => self.later(name, &session, act),
             None => AcpLineStep::default(),
         }
     }
 
     fn agent_answers(&mut self, line: &AcpLine<'_>) -> AcpLineStep {
-        match line.id_key().and_then(|id| self.of_editor.answered(&id)) {
+        match line.id_key().and_then(|id| self.of_editor.take(&id)) {
             Some(EditorRequest::New(folder)) => {
                 let Some(session) = line.text_result("sessionId") else { return AcpLineStep::default() };
-                self.session(&session).folder = folder;
+                self.sessions.of(&session).folder = folder;
                 self.later("session/new", &session, AcpSessionAct::Start)
             }
             Some(EditorRequest::Load(session)) => {
-                self.session(&session).replays = false;
+                self.sessions.of(&session).replays = false;
                 if line.result().is_none() {
                     return AcpLineStep::default();
                 }
                 self.later("session/load", &session, AcpSessionAct::Start)
             }
             Some(EditorRequest::Prompt(session)) => {
-                self.session(&session).rests();
+                self.sessions.of(&session).rests();
                 self.later("session/prompt", &session, AcpSessionAct::TurnEnd)
             }
             Some(EditorRequest::Close(session)) => {
-                self.session(&session).ended = true;
+                self.sessions.of(&session).ended = true;
                 self.later("session/close", &session, AcpSessionAct::End)
             }
             None => AcpLineStep::default(),
         }
     }
 
-    fn session(&mut self, id: &str) -> &mut WatchedAcpSession {
-        let at = self.sessions.iter().position(|(known, _)| known == id).unwrap_or_else(|| {
-            if self.sessions.len() >= MOST_SESSIONS {
-                self.sessions.pop_front();
-            }
-            self.sessions.push_back((id.to_owned(), WatchedAcpSession::default()));
-            self.sessions.len() - 1
-        });
-        &mut self.sessions[at].1
-    }
-
     fn call(&mut self, name: &str, session: &str, act: AcpSessionAct) -> AcpHookCall {
-        let folder = self.session(session).folder.clone();
+        let folder = self.sessions.of(session).folder.clone();
         AcpHookCall { name: name.to_owned(), session: session.to_owned(), folder, agent: self.agent.clone(), act }
     }
 

@@ -1,6 +1,7 @@
 //! The table of risky commands, and what a command means: its name, the script that it is given, the git command in it.
 
 use super::GitAliases;
+use crate::base::forms::shell_word::quoted_word;
 use crate::verbs;
 
 /// Programs that delete, overwrite or move files whatever their arguments are.
@@ -133,7 +134,7 @@ pub(super) fn script_of(name: &str, words: &[String]) -> Option<String> {
     }
     if let Some(own) = of_git_axiom(words) {
         let at = verbs::command_of_lock(&own)?;
-        return Some(own.get(at..)?.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+        return Some(own.get(at..)?.iter().map(|word| quoted_word(word)).collect::<Vec<_>>().join(" "));
     }
     if is_shell(name) {
         let is_c = |word: &String| {
@@ -146,13 +147,9 @@ pub(super) fn script_of(name: &str, words: &[String]) -> Option<String> {
     if name == "find" || name == "fd" {
         let runs = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec"];
         let at = rest.iter().position(|word| runs.contains(&word.as_str()))?;
-        return Some(rest[at + 1..].iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+        return Some(rest[at + 1..].iter().map(|word| quoted_word(word)).collect::<Vec<_>>().join(" "));
     }
     None
-}
-
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Whether a command is in the table.
@@ -256,7 +253,7 @@ pub(super) fn without_alias(words: &[String], aliases: GitAliases<'_>) -> Option
     let key = format!("alias.{name}=");
     let given = words.iter().rev().find_map(|word| word.strip_prefix(&key).map(str::to_owned));
     let meaning = given.or_else(|| aliases(name))?;
-    let arguments: String = arguments.iter().map(|word| format!(" {}", quoted(word))).collect();
+    let arguments: String = arguments.iter().map(|word| format!(" {}", quoted_word(word))).collect();
     Some(match meaning.trim().strip_prefix('!') {
         Some(script) => format!("{script}{arguments}"),
         None => format!("git {}{arguments}", meaning.trim()),

@@ -1,5 +1,6 @@
 //! Forms in which texts, numbers and times are written.
 
+pub mod beginning;
 pub mod hex;
 pub mod line_ends;
 pub mod natural;

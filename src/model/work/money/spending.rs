@@ -83,16 +83,11 @@ pub struct TaskResultCounts {
     /// Failed: no iterations or retries were left.
     pub failed: u64,
     /// Permissions that agents asked for and got.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub permitted: u64,
     /// Permissions that they did not get.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub refused: u64,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl TaskResultCounts {

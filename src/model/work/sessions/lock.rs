@@ -9,6 +9,8 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::base::forms::beginning::beginning;
+use crate::base::forms::shell_word::quoted_word;
 use crate::base::ids::LockName;
 use axiom_base::error::{Code, Error, Result};
 
@@ -116,10 +118,7 @@ impl LockHolderRecord {
     /// The beginning of its command line for a message, on one line. Other control characters are left to whoever prints it.
     pub fn shown_command(&self) -> String {
         let one_line = self.command.replace(['\n', '\r'], "⏎");
-        match one_line.char_indices().nth(MOST_SHOWN) {
-            Some((end, _)) => format!("{}…", &one_line[..end]),
-            None => one_line,
-        }
+        beginning(&one_line, MOST_SHOWN)
     }
 }
 
@@ -137,7 +136,7 @@ pub fn command_line(words: &[OsString]) -> String {
         }
         match plain(&word) {
             true => line.push_str(&word),
-            false => line.push_str(&format!("'{}'", word.replace('\'', r"'\''"))),
+            false => line.push_str(&quoted_word(&word)),
         }
         if line.len() > MOST_COMMAND {
             let end = (0..=MOST_COMMAND).rev().find(|at| line.is_char_boundary(*at));

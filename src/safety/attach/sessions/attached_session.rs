@@ -11,6 +11,7 @@ use axiom_model::attach::acp::hook_call::UNASKED;
 use axiom_model::attach::head_history::{HeadPosition, OwnHeadMove};
 use axiom_model::attach::payload::AgentHookEvent;
 use axiom_model::attach::shell::head_moves::HeadMove;
+use axiom_model::base::defaults::is_default;
 use axiom_process::os::foreground;
 use axiom_process::os::process_id::ProcessId;
 
@@ -89,7 +90,7 @@ pub struct AttachedSession {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// How many risky commands its agent ran for which it asked nobody, so that nothing could be saved before they began.
-    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unasked: u32,
     /// Whether its program calls a hook of its own before it acts, though its editor has us.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -206,11 +207,6 @@ impl AttachedSession {
     pub(in crate::attach) fn named_outside(&mut self, paths: Vec<String>) {
         add_newest(&mut self.outside, paths);
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
-fn is_none_of_them(count: &u32) -> bool {
-    *count == 0
 }
 
 /// Adds what was named just now, and keeps the newest.

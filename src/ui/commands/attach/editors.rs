@@ -13,8 +13,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The editors that are named; `None` where none is.
 pub(super) fn chosen(which: &AttachTargetArgs, status: bool) -> Result<Option<Vec<AcpClientProgram>>> {
-    let client = |name: &String| AcpClientProgram::ALL.into_iter().find(|(known, _)| known == name).map(|(_, client)| client);
-    let all: Vec<AcpClientProgram> = which.programs.iter().filter_map(client).collect();
+    let all: Vec<AcpClientProgram> = which.programs.iter().filter_map(|word| AcpClientProgram::named(word)).collect();
     if all.is_empty() {
         return Ok(None);
     }

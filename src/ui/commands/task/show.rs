@@ -97,7 +97,7 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     let has_nothing = || task.merged.as_ref().is_some_and(|merged| had_nothing(&ctx, &id, merged));
     screen.answer(&answer, || {
         in_words(&groups, task, (has_nothing(), branch.as_ref()), (&answer.verification, &used))
-            + told_and_looks(state, task, body.as_deref(), task_diff::has_work(&ctx, task).unwrap_or(true))
+            + told_and_looks(state, task, body.as_deref(), task_diff::has_work(&ctx, &id))
     })?;
     Ok(Exit::Done)
 }
