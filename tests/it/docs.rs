@@ -160,9 +160,14 @@ fn what_the_document_on_testing_names_exists() {
         assert!([".rs", "/main.rs"].iter().any(|end| path_of(&format!("tests/{suite}{end}")).exists()), "no suite {suite}");
         let Some(filter) = words.next() else { continue };
         named += 1;
-        let last = filter.rsplit("::").find(|part| !part.is_empty()).unwrap();
         let is_test = |(path, source): &(String, String)| {
-            path.contains(last) || source.lines().any(|line| line.contains("fn ") && line.contains(last))
+            let module = path
+                .split_once(&format!("/tests/{suite}"))
+                .map(|(_, rest)| rest.trim_end_matches(".rs").trim_end_matches("/mod"));
+            let Some(module) = module else { return false };
+            let module = module.trim_start_matches('/').replace('/', "::");
+            let names = source.lines().filter_map(|line| line.trim_start().strip_prefix("fn ")?.split('(').next());
+            names.into_iter().any(|name| format!("{module}::{name}").contains(filter))
         };
         assert!(sources.iter().any(is_test), "no test of {suite} fits {filter}");
     }

@@ -1,5 +1,4 @@
-//! All tests that call the built program from outside, in one binary: it is linked once. What measures its own process, or runs
-//! for hours where it is asked to, has a binary of its own beside this folder.
+//! All tests that call the built program from outside, in one binary: it is linked once, and what waits lets others run.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -44,11 +43,13 @@ mod attach_session;
 mod attach_where;
 mod attach_worktrees;
 mod bare;
+mod chaos;
 mod checkpoint_crash;
 mod checkpoint_input;
 mod checkpoint_kept;
 mod checkpoint_known;
 mod checkpoint_manage;
+mod checkpoint_property;
 mod checkpoint_size;
 mod checkpoint_tags;
 mod checkpoint_total;
@@ -81,6 +82,7 @@ mod durability;
 mod filters;
 mod floors;
 mod gaps;
+mod histories;
 mod hooks;
 mod hostile_clone;
 mod init_shared;
@@ -91,6 +93,7 @@ mod lfs;
 mod line_ends;
 mod lock;
 mod log_newest;
+mod long_life;
 mod long_paths;
 mod many_files;
 mod merge_random;
@@ -109,6 +112,8 @@ mod performance;
 mod pictures;
 mod platforms;
 mod plugins;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod power_loss;
 mod private_files;
 mod prompts;
 mod purge;

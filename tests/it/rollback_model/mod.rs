@@ -2,7 +2,7 @@
 //! beside it. After every step both must be the same; and every content that was in the worktree when one of our operations
 //! began must still be reachable from some ref at the end.
 //!
-//! Histories (`tests/histories`) hold a verb against its own dry run; this says by itself what has to come of it: which commits of a task
+//! Histories (`tests/it/histories`) hold a verb against its own dry run; this says by itself what has to come of it: which commits of a task
 //! are reverted, and what is refused. A rollback that reverts only the newest commit of a task fails here within 100 rows, and passes 60
 //! histories, since its preview says the same.
 //!
