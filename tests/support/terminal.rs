@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,6 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct Terminal {
     keyboard: File,
+    /// The path of its other side.
+    name: String,
     child: Child,
     /// The output so far, and up to where it was waited for already.
     seen: Arc<Mutex<String>>,
@@ -33,7 +36,7 @@ impl Terminal {
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-        let screen = File::options().read(true).write(true).open(name).unwrap();
+        let screen = File::options().read(true).write(true).open(&name).unwrap();
         let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         rustix::termios::tcsetwinsize(&master, size).unwrap();
         command.env("TERM", "xterm").stdin(screen.try_clone().unwrap());
@@ -51,7 +54,7 @@ impl Terminal {
                 into.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..read]));
             }
         });
-        Self { keyboard, child, seen, bytes: raw, reader, from: 0 }
+        Self { keyboard, name, child, seen, bytes: raw, reader, from: 0 }
     }
 
     /// Everything that was written so far.
@@ -109,10 +112,20 @@ impl Terminal {
     /// Types keys one after the other, with pauses.
     pub fn keys(&mut self, keys: &[&str]) {
         for key in keys {
-            // Keys that arrive together would be taken for pasted text.
+            // Keys that arrive together would be taken for pasted text, and after an Escape for one key.
+            let begun = Instant::now();
+            while self.unread() > 0 && begun.elapsed() < Duration::from_secs(10) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
             std::thread::sleep(Duration::from_millis(150));
             self.keyboard.write_all(key.as_bytes()).unwrap();
         }
+    }
+
+    /// How many bytes of what was typed the program has not read yet.
+    fn unread(&self) -> u64 {
+        let screen = File::options().read(true).custom_flags(libc::O_NOCTTY).open(&self.name);
+        screen.ok().and_then(|screen| rustix::io::ioctl_fionread(&screen).ok()).unwrap_or(0)
     }
 
     pub fn end(mut self) -> (ExitStatus, String) {

@@ -9,6 +9,7 @@ use axiom_model::base::ids::{GateId, TaskId};
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::text::ValueChange;
 use axiom_model::planning;
+use axiom_model::queries::open_gates::open_gates;
 use axiom_model::state::event::Event;
 use axiom_model::state::known_ids::{self, IdKind};
 use axiom_model::work::gates::crash_answer::CrashGateAnswer;
@@ -103,16 +104,22 @@ fn raised(ctx: &Context, ids: &[GateId], decision: &GateDecision) -> Result<Vec<
 }
 
 fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {
-    let gates = &ctx.state().restorable.gates;
-    if let Some((id, _)) = gates.iter().find(|(id, _)| id.as_str() == name) {
-        return Ok(id.clone());
+    let gates = open_gates(ctx.state());
+    if let Some(gate) = gates.iter().find(|gate| gate.id.as_str() == name) {
+        return Ok(gate.id.clone());
+    }
+    if let Some(task) =
+        ctx.state().restorable.gates.iter().find(|(id, _)| id.as_str() == name).and_then(|(_, gate)| gate.task_id.as_ref())
+    {
+        return Err(Error::new(Code::UnknownGate, format!("gate '{name}' has nothing to decide any more"))
+            .hint(format!("git axiom task show {task}    says how it is with the task")));
     }
     // The beginning of a gate's id that is a task's id means that task, never the gate of another.
     let is_task = ctx.state().restorable.tasks.contains_key(name);
     let fits = |gate: &&Gate| {
         gate.task_id.as_ref().is_some_and(|task| task.as_str() == name) || !is_task && gate.id.as_str().starts_with(name)
     };
-    let found: Vec<_> = gates.values().filter(fits).collect();
+    let found: Vec<_> = gates.into_iter().filter(fits).collect();
     match found.as_slice() {
         [one] => Ok(one.id.clone()),
         [] if is_task => Err(Error::new(Code::UnknownGate, format!("task '{name}' waits at no gate"))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::claims::start_gates::{asks_to_start, is_about_start, is_claim_approved, is_vetoed};
+use super::claims::start_gates::{asks_to_start, is_claim_approved, is_vetoed};
 use super::core::SessionCore;
 use super::core::agent_runs::AgentRun;
 use super::core::desk::SessionDesk;
@@ -22,10 +22,11 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::{SessionId, TaskId};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::queries::ready;
+use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
 use axiom_model::work::agent::IterationStage;
 use axiom_model::work::endings::failures::SessionStep;
-use axiom_model::work::gates::gate::{GateDecision, GateKind};
+use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
 use axiom_model::work::sessions::session::{Session, SessionState};
 use axiom_model::work::tasks::task::TaskKind;
 use axiom_process::os::bell::{FolderTrigger, LONGEST};
@@ -132,7 +133,7 @@ impl Supervisor<'_> {
                     && !gate.task_id.as_ref().is_some_and(|task| is_vetoed(&self.core.desk, task))
             }
             // Asking the hook again follows only where the task is claimed then.
-            GateKind::HumanReview if is_about_start(gate) => {
+            GateKind::HumanReview if gate.is_about_start() => {
                 let claims = |task: &TaskId| state.restorable.mode.claims() || is_claim_approved(&self.core.desk, task);
                 let waits = |task: &TaskId| self.core.desk.undecided_gate(GateKind::Claim, task);
                 is_ready(&gate.task_id) && gate.task_id.as_ref().is_some_and(|task| claims(task) && !waits(task))
@@ -176,6 +177,13 @@ impl SessionCopies {
     }
 }
 
+/// Why a session quits: a human said no at a gate of the whole session, or asked for it.
+fn why_it_quits(state: &State) -> String {
+    let rejected = |gate: &&Gate| gate.task_id.is_none() && matches!(gate.decision, Some(GateDecision::Rejected { .. }));
+    let gate = state.restorable.gates.values().find(rejected);
+    gate.map_or_else(|| "asked to quit".to_owned(), |gate| format!("{} was rejected", gate.id))
+}
+
 /// Records the end of the session.
 pub(crate) fn end_session(core: &mut SessionCore<'_>, ending: &SessionOutcome) -> Result<()> {
     let (state, reason) = match ending {
@@ -184,7 +192,7 @@ pub(crate) fn end_session(core: &mut SessionCore<'_>, ending: &SessionOutcome) -
         }
         SessionOutcome::AllMerged => (SessionState::Ended, "every task is merged".to_owned()),
         SessionOutcome::Idle(left) => (SessionState::Ended, format!("nothing more can be done, {} left", left.len())),
-        SessionOutcome::Quit => (SessionState::Ended, "asked to quit".to_owned()),
+        SessionOutcome::Quit => (SessionState::Ended, why_it_quits(core.desk.ctx.state())),
         SessionOutcome::Interrupted => (SessionState::Interrupted, "interrupted".to_owned()),
     };
     close_disk_gate(&mut core.desk, "the session has ended")?;

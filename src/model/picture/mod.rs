@@ -183,6 +183,7 @@ fn undo(operation: &OperationId) -> String {
 /// An operation that began.
 #[derive(Debug)]
 struct PictureOperation {
+    at: Timestamp,
     kind: OperationKind,
     title: String,
     workspaces: Vec<(TaskId, ChangeDirection)>,
@@ -246,12 +247,13 @@ impl PictureFold {
             Event::CheckpointCreated { checkpoint } => self.checkpoint(when, checkpoint),
             Event::OperationBegan { operation } => {
                 let workspaces = operation.workspaces.iter().map(|change| (change.task.clone(), change.way)).collect();
-                self.began = Some(PictureOperation { kind: operation.kind.clone(), title: operation.title.clone(), workspaces });
+                self.began =
+                    Some(PictureOperation { at: *at, kind: operation.kind.clone(), title: operation.title.clone(), workspaces });
             }
             Event::OperationReversed { .. } => self.began = None,
             Event::OperationEnded { end, .. } => {
                 if let Some(began) = self.began.take().filter(|_| *end == OperationEnd::Done) {
-                    self.operation(when, began);
+                    self.operation(txn, began);
                 }
             }
             // These change no lane, or are part of what is told of another event.
@@ -319,7 +321,9 @@ impl PictureFold {
         });
     }
 
-    fn operation(&mut self, when: (Timestamp, &OperationId), PictureOperation { kind, title, workspaces }: PictureOperation) {
+    fn operation(&mut self, txn: &OperationId, PictureOperation { at, kind, title, workspaces }: PictureOperation) {
+        // As the log tells it: it took a moment.
+        let when = (at, txn);
         let place = self.picture.moments.len();
         let checkpoint = match &kind {
             OperationKind::Merge { task } => {

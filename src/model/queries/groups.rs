@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::base::ids::TaskId;
 use crate::queries::needs;
+use crate::queries::open_gates::is_of_use;
 use crate::queries::task_work_facts::TaskWorkFacts;
 use crate::state::current_state::State;
 use crate::work::agent::AgentWork;
@@ -56,14 +57,7 @@ impl<'a> TaskGroupTree<'a> {
         let heard = busy.filter_map(|work| Some((&work.task, progress_of(state, work)?)));
         let left = state.restorable.reports.keys().filter_map(|task| Some((task, state.reports(task)?.progress?)));
         let reported = left.chain(heard).collect();
-        let mut gates: HashMap<&TaskId, Timestamp> = HashMap::new();
-        for gate in state.restorable.gates.values().filter(|gate| gate.decision.is_none()) {
-            if let Some(task) = &gate.task_id {
-                let since = gates.entry(task).or_insert(gate.opened_at);
-                *since = gate.opened_at.min(*since);
-            }
-        }
-        let mut tree = Self { state, parts, reported, groups: HashMap::new(), gates, cut_off };
+        let mut tree = Self { state, parts, reported, groups: HashMap::new(), gates: HashMap::new(), cut_off };
         // Nested groups may be deeper than a stack is.
         let mut at = 0;
         while let Some(case) = topmost_first.get(at) {
@@ -74,7 +68,21 @@ impl<'a> TaskGroupTree<'a> {
             let answer = tree.answer(group);
             tree.groups.insert(&group.id, answer);
         }
+        tree.gates = tree.waits_at_gates();
         tree
+    }
+
+    /// Since when tasks wait for a human.
+    fn waits_at_gates(&self) -> HashMap<&'a TaskId, Timestamp> {
+        let mut since = HashMap::new();
+        let gates = self.state.restorable.gates.values().filter(|gate| gate.decision.is_none());
+        for gate in gates.filter(|gate| is_of_use(self.state, gate, |id| self.may_start(id))) {
+            if let Some(task) = &gate.task_id {
+                let first = since.entry(task).or_insert(gate.opened_at);
+                *first = gate.opened_at.min(*first);
+            }
+        }
+        since
     }
 
     /// The state that was read.
@@ -136,6 +144,11 @@ impl<'a> TaskGroupTree<'a> {
     /// Whether all dependencies of `task` are merged (or, for groups, settled).
     pub fn dependencies_met(&self, task: &'a Task) -> bool {
         self.waits_for(task).next().is_none()
+    }
+
+    /// As [`Self::dependencies_met`], of the task of this id.
+    pub(crate) fn may_start(&self, id: &TaskId) -> bool {
+        self.state.restorable.tasks.get(id).is_some_and(|task| self.dependencies_met(task))
     }
 
     pub(crate) fn is_in_target(&self, id: &TaskId) -> bool {

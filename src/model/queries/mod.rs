@@ -10,6 +10,7 @@ pub mod groups;
 pub mod known_paths;
 pub mod needs;
 pub mod old_logs;
+pub mod open_gates;
 pub mod plan_check;
 pub mod project;
 pub mod ready;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::displayed_status::DisplayedTaskStatus;
 use crate::base::ids::TaskId;
 use crate::queries::groups::TaskGroupTree;
+use crate::queries::open_gates::undecided_gates;
 use crate::queries::task_standing;
 use crate::state::current_state::State;
 use crate::work::gates::gate::{Gate, GateKind, is_for_trust, to_settle_first};
@@ -72,7 +73,7 @@ const MOST_COMMANDS: usize = 5;
 /// The commands by which the user can continue where the session cannot: for open gates, then for failed and blocked tasks.
 pub fn next_commands(state: &State) -> Vec<String> {
     let mut commands = Vec::new();
-    let waiting: Vec<&Gate> = state.restorable.gates.values().filter(|gate| gate.decision.is_none()).collect();
+    let waiting: Vec<&Gate> = undecided_gates(state);
     if waiting.iter().any(|gate| is_for_trust(&gate.reason)) {
         // Approved before, such a gate opens again.
         commands.push("git axiom trust    shows the project's files, and asks".to_owned());
@@ -99,7 +100,7 @@ pub fn next_commands(state: &State) -> Vec<String> {
     }
     let stuck = stuck(state);
     for task in stuck.iter().take(MOST_COMMANDS) {
-        commands.extend(commands_of_stuck(&task.id));
+        commands.extend(commands_of_stuck(state, &task.id));
     }
     if commands.is_empty() || stuck.len() > MOST_COMMANDS {
         commands.push("git axiom task list    shows them".to_owned());
@@ -107,28 +108,27 @@ pub fn next_commands(state: &State) -> Vec<String> {
     commands
 }
 
-/// The tasks that do not go on unless a human does something: those that failed or are blocked.
+/// What does not go on unless a human does something: tasks that failed, tasks and groups that are blocked.
 pub fn stuck(state: &State) -> Vec<&Task> {
     let is_stuck = |task: &&Task| match task.status {
-        TaskStatus::Failed | TaskStatus::Blocked => task.kind == TaskKind::Task,
+        TaskStatus::Blocked => true,
+        TaskStatus::Failed => task.kind == TaskKind::Task,
         TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Archived => false,
     };
     state.restorable.tasks.values().filter(is_stuck).collect()
 }
 
 /// The commands for one of them.
-pub fn commands_of_stuck(id: &TaskId) -> [String; 2] {
-    [
-        format!("git axiom output {id}    shows what its agent printed"),
-        format!("git axiom task unblock {id}    makes it pending again"),
-    ]
+pub fn commands_of_stuck(state: &State, id: &TaskId) -> Vec<String> {
+    let has_run = state.record.tasks.get(id).is_some_and(|record| record.iterations > 0);
+    let output = has_run.then(|| format!("git axiom output {id}    shows what its agent printed"));
+    output.into_iter().chain([format!("git axiom task unblock {id}    makes it pending again")]).collect()
 }
 
 /// Counts all tasks.
 pub fn count_tasks(state: &State) -> (TaskStatusCounts, TaskProgress) {
     let groups = TaskGroupTree::of(state);
-    let undecided = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
-    let waiting: BTreeSet<&TaskId> = undecided.filter_map(|gate| gate.task_id.as_ref()).collect();
+    let waiting: BTreeSet<&TaskId> = undecided_gates(state).into_iter().filter_map(|gate| gate.task_id.as_ref()).collect();
     let (mut counts, mut progress) = (TaskStatusCounts::default(), TaskProgress::default());
     for task in state.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task) {
         let counter = match task.status {

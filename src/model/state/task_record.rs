@@ -30,6 +30,9 @@ pub struct TaskRecord {
     pub iterations: u32,
     /// Tokens used, as far as the programs report them.
     pub tokens_used: Option<u64>,
+    /// When it was done last. It may have been taken back since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
     /// Cost in US dollars, as far as the programs report it.
     pub cost_usd: Option<f64>,
     /// Wall time of all iterations, in milliseconds.

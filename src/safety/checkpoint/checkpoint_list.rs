@@ -20,7 +20,9 @@ use axiom_model::checkpoint::known_scope::KnownPathsCount;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
 use axiom_model::operation::change_json;
+use axiom_model::state::current_state::State;
 use axiom_model::state::known_ids::{self, IdKind};
+use axiom_model::work::tasks::task::TaskStatus;
 
 /// The most files that are counted to measure paths that a checkpoint does not hold.
 const ENTRIES: u64 = 200_000;
@@ -54,7 +56,7 @@ pub struct CheckpointListing {
     pub tag: Option<RefName>,
     /// The tag's id.
     pub tag_id: Option<Oid>,
-    /// The number of tasks completed since.
+    /// How many of the tasks that are done now were not before it.
     pub tasks_since: u32,
     /// The number of commits on the target branch since; `None` where it is not known.
     pub commits_since: Option<u64>,
@@ -90,9 +92,10 @@ pub fn list(ctx: &Context, newest: Option<usize>) -> Result<Vec<CheckpointListin
     let first = all.len() - records.len();
     let since = commits_since(ctx, &records)?;
     let standings = unrestorable::ended_of(ctx, &records)?;
+    let done = CompletionTimes::of(ctx.state());
     let numbered = records.into_iter().enumerate();
     let standing = |record: &CheckpointRecord| standings.get(&record.name).copied().unwrap_or(CheckpointAvailability::There);
-    numbered.map(|(index, record)| listed(ctx, first + index + 1, (record, standing(record)), &since)).collect()
+    numbered.map(|(index, record)| listed(ctx, first + index + 1, (record, standing(record)), (&since, &done))).collect()
 }
 
 /// For the commits of the newest [`COUNTED`] checkpoints: how many commits the target branch has that they lack. The count
@@ -116,11 +119,28 @@ fn commits_since(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMa
     ctx.repo.history().commits_since(&tagged, &others, &target)
 }
 
+/// When the tasks that are done now were, in order.
+struct CompletionTimes(Vec<Timestamp>);
+
+impl CompletionTimes {
+    fn of(state: &State) -> Self {
+        let done = state.restorable.tasks.values().filter(|task| task.status == TaskStatus::Done);
+        let mut times: Vec<Timestamp> = done.filter_map(|task| state.record.tasks.get(&task.id)?.completed_at).collect();
+        times.sort_unstable();
+        Self(times)
+    }
+
+    fn since(&self, at: Timestamp) -> u32 {
+        let before = self.0.partition_point(|time| *time <= at);
+        u32::try_from(self.0.len() - before).unwrap_or(u32::MAX)
+    }
+}
+
 fn listed(
     ctx: &Context,
     number: usize,
     (record, standing): (&CheckpointRecord, CheckpointAvailability),
-    since: &BTreeMap<Oid, u64>,
+    (since, done): (&BTreeMap<Oid, u64>, &CompletionTimes),
 ) -> Result<CheckpointListing> {
     Ok(CheckpointListing {
         number,
@@ -132,7 +152,7 @@ fn listed(
         capture: record.capture.clone(),
         tag: record.marks().has_tag().then(|| checkpoint_tag(&record.name)),
         tag_id: record.marks().has_tag().then(|| record.tag.clone()),
-        tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
+        tasks_since: done.since(record.created_at),
         commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),
         size: record.size,
         standing,

@@ -20,6 +20,7 @@ use axiom_agents::task_diff;
 use axiom_base::env;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::forms::natural;
+use axiom_model::work::agent::Agent;
 use axiom_safety::attach::sessions;
 use axiom_safety::attach::sessions::AttachedSessionJson;
 use axiom_safety::attach::sessions::attached_session::AttachedSession;
@@ -60,11 +61,11 @@ struct AgentsJson<'a> {
     agents: Vec<AgentProgramJson<'a>>,
     /// Those of a session first.
     working: Vec<WorkingAgentJson>,
-    /// Those of sessions that worked and have no work now.
+    /// Those of sessions that worked and do not now, also where nobody has seen yet that their programs ended.
     idle: Vec<IdleAgentJson>,
 }
 
-/// An agent that has no work now.
+/// An agent that does not work now.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct IdleAgentJson {
@@ -113,9 +114,10 @@ fn working(ctx: &Context) -> Result<Vec<WorkingAgentJson>> {
     Ok(of_session.chain(attached).collect())
 }
 
-/// The agents of sessions that have worked on a task and have none now.
-fn idle(ctx: &Context) -> Vec<IdleAgentJson> {
-    let agents = ctx.state().restorable.agents.values().filter(|agent| agent.work.is_none());
+/// The agents of sessions that have worked on a task and are not among those that work.
+fn idle(ctx: &Context, working: &[WorkingAgentJson]) -> Vec<IdleAgentJson> {
+    let works = |agent: &&Agent| working.iter().any(|one| one.state.is_some() && one.id == agent.id.as_str());
+    let agents = ctx.state().restorable.agents.values().filter(|agent| !works(agent));
     let all = natural::sorted(agents, |agent| agent.id.as_str()).into_iter();
     all.filter_map(|agent| {
         let task_id = logs::newest_task_of(ctx, agent.id.as_str())?;
@@ -133,7 +135,7 @@ fn working_in_words(working: &[WorkingAgentJson]) -> StyledText {
     for one in working {
         let by = match one.state {
             Some(status::ORPHANED) => "nobody (git axiom recover)",
-            Some("waiting" | "ended" | "held" | "paused" | "dead") => "nobody now (git axiom run)",
+            Some("waiting" | "held" | "paused") => "nobody now (git axiom run)",
             Some(_) => "git axiom run",
             None => "you",
         };
@@ -197,7 +199,9 @@ pub fn run(args: &AgentsArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
         ChosenProgram::Given(_) => (None, Some(chosen.name().to_owned())),
     };
     let all = agent_list::all(&ctx.config, default)?;
-    let answer = AgentsJson { agents: all.iter().map(view).collect(), working: working(&ctx)?, idle: idle(&ctx) };
+    let working = working(&ctx)?;
+    let idle = idle(&ctx, &working);
+    let answer = AgentsJson { agents: all.iter().map(view).collect(), working, idle };
     screen.answer(&answer, || {
         let last = |command: String| format!("\nTasks go to the program of the last session: {}\n", visible::line(&command));
         working_in_words(&answer.working)

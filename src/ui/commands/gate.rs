@@ -20,6 +20,7 @@ use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::forms::natural;
 use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::queries::gate_line::{OpenGateDecisionJson, OpenGateJson};
+use axiom_model::queries::open_gates::open_gates;
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, asks_of_planner, first_command};
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
@@ -159,12 +160,12 @@ pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<E
 
 /// The gates at which a human decides, or has decided: not those of tasks that go on by themselves after a pause.
 fn shown(ctx: &Context) -> impl Iterator<Item = &Gate> {
-    ctx.state().restorable.gates.values().filter(|gate| !gate.goes_on())
+    open_gates(ctx.state()).into_iter().filter(|gate| !gate.goes_on())
 }
 
 /// What a human may approve without a look at each: not what asks for words, and not what asks for money or time.
 fn all_together(ctx: &Context) -> Vec<String> {
-    let waiting = ctx.state().restorable.gates.values().filter(|gate| gate.goes_with_all());
+    let waiting = open_gates(ctx.state()).into_iter().filter(|gate| gate.goes_with_all());
     waiting.map(|gate| gate.id.to_string()).collect()
 }
 

@@ -21,6 +21,7 @@ use axiom_agents::supervise::last_options::{ChosenProgram, RepeatableSession};
 use axiom_agents::supervise::{CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions, target};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::names::RefName;
+use axiom_model::queries::open_gates::undecided_gates;
 use axiom_model::queries::view::next_commands;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_safety::context::handle::Context;
@@ -133,7 +134,7 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
         axiom_base::own_process::session::begin_session()?;
     }
     options.again = Some(again(&ctx, args, program)?);
-    let waiting = ctx.state().restorable.gates.values().filter(|gate| gate.decision.is_none()).count();
+    let waiting = undecided_gates(ctx.state()).len();
     if waiting > 0 && !args.detached {
         screen.note(&format!("note: {} from before: git axiom gate list", waits_for_you(waiting)));
     }

@@ -19,7 +19,6 @@ use axiom_model::base::forms::times;
 use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::queries::gate_line::{OpenGateDecisionJson, OpenGateJson};
 use axiom_model::queries::project::LiveSessionStatus;
-use axiom_model::queries::view::commands_of_stuck;
 use axiom_model::work::gates::gate::{first_command, to_settle_first};
 use axiom_model::work::iteration::ReviewCause;
 use axiom_model::work::money::amounts::thousands;
@@ -250,7 +249,7 @@ fn stuck_in_words(stuck: &[StuckTaskJson]) -> StyledText {
     if stuck.len() > MOST_STUCK {
         text.push_str(&format!("  and {} more: git axiom task list\n", stuck.len() - MOST_STUCK));
     }
-    commands_of_stuck(&first.task_id).iter().for_each(|command| text.push_str(&format!("  {command}\n")));
+    first.commands.iter().for_each(|command| text.push_str(&format!("  {command}\n")));
     text
 }
 
@@ -263,7 +262,7 @@ fn session_budget(report: &StatusDocument) -> Option<String> {
     let time = limits.max_time.map(|_| times::short_span(of.time_used_ms));
     let used: Vec<String> = cost.into_iter().chain(tokens).chain(time).collect();
     let used = if used.is_empty() { "nothing known".to_owned() } else { used.join(", ") };
-    Some(format!("{}; used: {used}", limits.in_words()))
+    Some(format!("{}; used in all: {used}", limits.in_words()))
 }
 
 /// What the working agents did last: the lines that they changed, as of the newest capture, and the last line of their output.

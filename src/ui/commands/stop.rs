@@ -24,8 +24,9 @@ use axiom_safety::context::placement::VerbPurpose;
 #[command(after_help = "\
 The agent's uncommitted work is committed on its branch; its workspace stays. Its task waits at
 a claim gate, in autopilot too: 'git axiom gate approve claim-TASK' lets it continue, and so
-does 'git axiom run --retry'. With --retry an agent may claim it again at once. 'git axiom
-status' lists the agents.
+does 'git axiom run --retry'. With --retry it begins a new attempt, whose iterations are counted
+from 1: an agent may claim it at once, where the mode does not ask you first. 'git axiom status'
+lists the agents.
 
 If the agent has completed the task before it is stopped, the task is done, or continues with
 its verification when it is claimed again. 'kill' discards the agent's reports; the workspace

@@ -61,5 +61,6 @@ mod users;
 mod validators;
 mod verify_steps;
 mod watched;
+mod watched_rest;
 mod what_is_told;
 mod workspaces;

@@ -78,7 +78,7 @@ fn what_a_crash_cut_off_is_told_so_and_is_taken_up_by_recovery() {
     world.all_die();
     drop(live);
     let inspected = world.env.ok(&["recover", "inspect"]);
-    assert!(inspected.contains("cut off before:") && !inspected.contains("attempts before"), "{inspected}");
+    assert!(inspected.contains("retries: 1") && !inspected.contains("before:"), "{inspected}");
 }
 
 /// A session says what begins when it begins, not when it looks the next time.

@@ -15,7 +15,7 @@ pub(crate) fn asks_to_start(ctx: &Context) -> bool {
         return true;
     }
     let gates = ctx.state().restorable.gates.values();
-    gates.filter(|gate| is_about_start(gate) && gate.decision.is_none()).count() < MOST_CLAIM_GATES
+    gates.filter(|gate| gate.is_about_start() && gate.decision.is_none()).count() < MOST_CLAIM_GATES
 }
 
 /// A task is not started: it waits for a human, in every mode.
@@ -33,19 +33,9 @@ pub(crate) fn is_review_decided(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
     desk.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_some())
 }
 
-/// Whether a gate concerns the start of its task.
-pub(crate) fn is_about_start(gate: &Gate) -> bool {
-    let is_about_start = gate.cause.is_some_and(|cause| match cause {
-        ReviewCause::HookVeto | ReviewCause::SignIn | ReviewCause::ToolDenied | ReviewCause::Recovery => true,
-        // Of a task whose own steps failed, it is held; else it is about its merge.
-        ReviewCause::VerifyFailed => gate.held.is_some(),
-    });
-    gate.kind == GateKind::HumanReview && is_about_start
-}
-
 /// Why a human rejected the start of its task at a gate, if that is what was decided there.
 pub(crate) fn rejected_start(gate: &Gate) -> Option<&str> {
-    match gate.decision.as_ref().filter(|_| gate.kind == GateKind::Claim || is_about_start(gate))? {
+    match gate.decision.as_ref().filter(|_| gate.kind == GateKind::Claim || gate.is_about_start())? {
         GateDecision::Rejected { reason } => Some(reason),
         GateDecision::Approved | GateDecision::Answered { .. } => None,
     }

@@ -71,13 +71,16 @@ pub(super) fn became(state: &mut State, task: &TaskId, what: TaskResult, at: Tim
     state.record.ledger.became(UsageOwner { agent, persona, program: &record.last_program, at }, what);
 }
 
-/// Counts what follows from a change of a task, as it was before. What is brought back was counted when it was merged.
+/// Counts what follows from a change of a task, as it was before. What is brought back was counted when it was merged, and is not taken back any more.
 pub(super) fn changed(state: &mut State, old: &Task, at: Timestamp) {
     let Some(new) = state.restorable.tasks.get(&old.id) else { return };
     let completed = &mut state.record.tasks_completed;
     match (old.status == TaskStatus::Done, new.status == TaskStatus::Done) {
         (true, false) => *completed = completed.saturating_sub(1),
-        (false, true) => *completed += 1,
+        (false, true) => {
+            *completed += 1;
+            state.record.tasks.entry(old.id.clone()).or_default().completed_at.get_or_insert(at);
+        }
         (true, true) | (false, false) => {}
     }
     let brings_back = state.record.open.as_ref().is_some_and(|open| match open.operation.kind {
@@ -89,7 +92,7 @@ pub(super) fn changed(state: &mut State, old: &Task, at: Timestamp) {
         | OperationKind::DeleteCheckpoints { .. } => false,
     });
     let merged = match (&old.merged, &new.merged) {
-        (None, Some(_)) if brings_back => None,
+        (None, Some(_)) if brings_back => Some(TaskResult::BroughtBack),
         (None, Some(_)) => Some(TaskResult::Merged),
         (Some(_), None) => Some(TaskResult::TakenBack),
         (None, None) | (Some(_), Some(_)) => None,

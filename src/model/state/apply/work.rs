@@ -107,7 +107,8 @@ pub(super) fn captured(state: &mut State, task: &TaskId, captured: TaskCaptureRe
         let reports = state.restorable.reports.entry(task.clone()).or_default();
         // What is there now, not what iterations that ended had changed.
         reports.files_modified = captured.lines.map_or(reports.files_modified, |lines| lines.files);
-        reports.recorded_at = Some(captured.at);
+        // Recovery captures too: a sign of life is what the agent changed.
+        reports.recorded_at = reports.recorded_at.max(Some(captured.seen_at_work()));
         reports.captured = Some(captured);
     }
     state.record.last_action = Some(format!("captured the workspace of {task}"));
@@ -170,6 +171,7 @@ pub(super) fn release(
             // It is done only when its verify steps have passed.
             reports.verified = verifies.then_some(true).or(reports.verified);
         }
+        record.completed_at = Some(at);
         state.record.tasks_completed += 1;
     }
     state.record.last_action = Some(format!("{task} is {status}"));

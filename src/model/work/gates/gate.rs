@@ -300,6 +300,16 @@ impl Gate {
         self.held == Some(TaskHoldReason::Masked) && self.task_id.as_ref() == Some(task)
     }
 
+    /// Whether it concerns the start of its task.
+    pub fn is_about_start(&self) -> bool {
+        let is_about_start = self.cause.is_some_and(|cause| match cause {
+            ReviewCause::HookVeto | ReviewCause::SignIn | ReviewCause::ToolDenied | ReviewCause::Recovery => true,
+            // Of a task whose own steps failed, it is held; else it is about its merge.
+            ReviewCause::VerifyFailed => self.held.is_some(),
+        });
+        self.kind == GateKind::HumanReview && is_about_start
+    }
+
     /// Whether it prevents claims of its task, because no human has decided yet.
     pub fn holds(&self) -> bool {
         self.held.is_some() && self.decision.is_none()

@@ -102,6 +102,10 @@ impl TaskResultCounts {
         let number = match what {
             TaskResult::Merged => &mut self.merged,
             TaskResult::TakenBack => &mut self.taken_back,
+            TaskResult::BroughtBack => {
+                self.taken_back = self.taken_back.saturating_sub(1);
+                return;
+            }
             TaskResult::Failed => &mut self.failed,
             TaskResult::Permitted => &mut self.permitted,
             TaskResult::Refused => &mut self.refused,
@@ -117,6 +121,8 @@ pub enum TaskResult {
     Merged,
     /// Its merge was taken back.
     TakenBack,
+    /// That was undone: it is merged again, as it was counted before.
+    BroughtBack,
     /// It failed.
     Failed,
     /// Its agent got a permission that it had asked for.

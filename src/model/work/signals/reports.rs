@@ -129,7 +129,9 @@ impl TaskReports {
 
     /// Takes up the end of an iteration.
     pub fn iterated(&mut self, report: &IterationReport, at: Timestamp) {
-        self.recorded_at = Some(at);
+        // Of what a crash cut off, the end is recorded much later.
+        let last_sign = report.cut.as_ref().map_or(at, |cut| cut.saved_at.min(at));
+        self.recorded_at = self.recorded_at.max(Some(last_sign));
         let room = MOST_CHANGED.saturating_sub(self.changed.len());
         let new: Vec<&String> = report.files.iter().filter(|name| !self.changed.contains(*name)).take(room).collect();
         self.changed.extend(new.into_iter().cloned());

@@ -13,6 +13,7 @@ use axiom_base::env;
 use axiom_model::agent::presets;
 use axiom_model::base::forms::natural;
 use axiom_model::operation::operation_record::OperationRecord;
+use axiom_model::queries::open_gates::undecided_gates;
 use axiom_model::state::current_state::State;
 use axiom_model::work::tasks::task::TaskKind;
 use axiom_safety::config::keys::KEYS;
@@ -104,8 +105,7 @@ fn of_repository(of: ShellCandidateKind) -> Option<Vec<ShellCandidate>> {
         ShellCandidateKind::Agents => agents(state),
         ShellCandidateKind::AgentsAndTasks => [agents(state), tasks(state, |kind| kind == TaskKind::Task)].concat(),
         ShellCandidateKind::Gates => {
-            let open = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
-            open.map(|gate| (gate.id.to_string(), gate.reason.clone())).collect()
+            undecided_gates(state).into_iter().map(|gate| (gate.id.to_string(), gate.reason.clone())).collect()
         }
         ShellCandidateKind::Checkpoints => {
             state.record.checkpoints.all().ok()?.into_iter().map(|one| (one.name.to_string(), String::new())).collect()

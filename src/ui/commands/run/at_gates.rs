@@ -8,6 +8,7 @@ use crate::wording::interventions::decided as decided_in_words;
 use axiom_agents::interventions;
 use axiom_base::error::Result;
 use axiom_model::base::forms::natural;
+use axiom_model::queries::open_gates::undecided_gates;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, is_for_trust};
@@ -19,7 +20,7 @@ pub(super) fn approved(ctx: &mut Context, screen: &mut Screen) -> Result<bool> {
         return Ok(false);
     }
     ctx.store.refresh()?;
-    let waiting = ctx.state().restorable.gates.values().filter(|gate| only_asks(ctx.state(), gate));
+    let waiting = undecided_gates(ctx.state()).into_iter().filter(|gate| only_asks(ctx.state(), gate));
     let waiting: Vec<Gate> = natural::sorted(waiting, |gate| gate.id.as_str()).into_iter().cloned().collect();
     if waiting.is_empty() {
         return Ok(false);

@@ -18,6 +18,7 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::queries::displayed_status::DisplayedTaskStatus;
 use axiom_model::queries::gate_line::OpenGateDecisionJson;
 use axiom_model::queries::groups::TaskGroupTree;
+use axiom_model::queries::open_gates::open_gates;
 use axiom_model::queries::project::LiveSessionStatus;
 use axiom_model::queries::unblocking::unblocking_power;
 use axiom_model::state::current_state::State;
@@ -237,7 +238,7 @@ fn tasks(state: &State, cut_off: HashSet<TaskId>) -> Vec<TaskRow> {
 }
 
 fn gates(state: &State) -> Vec<WaitingRow> {
-    let gates = natural::sorted(state.restorable.gates.values().filter(|gate| !gate.goes_on()), |gate| gate.id.as_str());
+    let gates = natural::sorted(open_gates(state).into_iter().filter(|gate| !gate.goes_on()), |gate| gate.id.as_str());
     let row = |gate: &axiom_model::work::gates::gate::Gate| WaitingRow {
         id: gate.id.to_string(),
         what: WaitingRowKind::Gate(gate.kind),

@@ -65,8 +65,5 @@ fn in_words(task: &CrashExportTask) -> String {
             line(name, value.clone());
         }
     }
-    if let Some(context) = &task.recovery_context {
-        line("cut off before", context.previous_attempts.to_string());
-    }
     text
 }

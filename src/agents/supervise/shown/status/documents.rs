@@ -259,7 +259,7 @@ pub struct MergeQueueJson {
     pub after: Vec<TaskId>,
 }
 
-/// A task that failed or is blocked.
+/// A task that failed or is blocked, or a group that is blocked.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StuckTaskJson {
@@ -269,6 +269,9 @@ pub struct StuckTaskJson {
     pub status: TaskStatus,
     /// Why.
     pub reason: Option<String>,
+    /// What can be done.
+    #[serde(skip)]
+    pub commands: Vec<String>,
 }
 
 /// A task for which a step failed; see ERRORS.md.

@@ -14,8 +14,9 @@ use axiom_model::base::forms::natural;
 use axiom_model::base::ids::TaskId;
 use axiom_model::queries::gate_line::OpenGateJson;
 use axiom_model::queries::needs;
+use axiom_model::queries::open_gates::open_gates;
 use axiom_model::queries::project::{LiveSessionStatus, ProjectStatus, current_agent, project_status};
-use axiom_model::queries::view::{count_tasks, stuck};
+use axiom_model::queries::view::{commands_of_stuck, count_tasks, stuck};
 use axiom_model::state::current_state::State;
 use axiom_model::work::gates::gate::Gate;
 use axiom_model::work::sessions::session::SessionState;
@@ -39,7 +40,7 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
     };
     // Without a supervisor, nobody knows how long what still runs has run.
     let until = if alive { now } else { state.updated_at.unwrap_or(now) };
-    let (waiting, decided): (Vec<&Gate>, Vec<&Gate>) = state.restorable.gates.values().partition(|gate| gate.decision.is_none());
+    let (waiting, decided): (Vec<&Gate>, Vec<&Gate>) = open_gates(state).into_iter().partition(|gate| gate.decision.is_none());
     let lines = |gates: Vec<&Gate>| {
         natural::sorted(gates, |gate| gate.id.as_str()).into_iter().map(OpenGateJson::from).collect::<Vec<_>>()
     };
@@ -74,7 +75,7 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
         gates: lines(waiting),
         decided: lines(decided),
         to_merge: to_merge(state),
-        stuck: natural::sorted(stuck(state), |task| task.id.as_str()).into_iter().map(stuck_line).collect(),
+        stuck: natural::sorted(stuck(state), |task| task.id.as_str()).into_iter().map(|task| stuck_line(state, task)).collect(),
         doing: Vec::new(),
         delays: delays(state, who.session),
         configuration: None,
@@ -84,8 +85,9 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
     }
 }
 
-fn stuck_line(task: &Task) -> StuckTaskJson {
-    StuckTaskJson { task_id: task.id.clone(), status: task.status, reason: task.reason.clone() }
+fn stuck_line(state: &State, task: &Task) -> StuckTaskJson {
+    let commands = commands_of_stuck(state, &task.id);
+    StuckTaskJson { task_id: task.id.clone(), status: task.status, reason: task.reason.clone(), commands }
 }
 
 /// Only a running supervisor tries anything again.

@@ -1,0 +1,43 @@
+//! At which gates a human is asked. Pure.
+
+use std::cell::LazyCell;
+
+use crate::base::ids::TaskId;
+use crate::queries::groups::TaskGroupTree;
+use crate::state::current_state::State;
+use crate::work::gates::gate::{Gate, GateKind};
+use crate::work::tasks::task::TaskStatus;
+
+/// Whether a decision at a gate has still something to decide. A verb on its task may have settled the matter while no session runs, which
+/// closes such a gate at its begin: until then nobody is asked. `may_start` says whether a pending task waits for no other.
+pub fn is_of_use(state: &State, gate: &Gate, may_start: impl FnOnce(&TaskId) -> bool) -> bool {
+    let Some(id) = &gate.task_id else { return true };
+    let task = state.restorable.tasks.get(id);
+    let is_pending = task.is_some_and(|task| task.status == TaskStatus::Pending);
+    match gate.kind {
+        // A held task may wait for other tasks first; it stays held meanwhile.
+        GateKind::Claim => is_pending && (gate.held.is_some() || may_start(id)),
+        GateKind::HumanReview if gate.is_about_start() => is_pending,
+        GateKind::Merge | GateKind::HumanReview => {
+            task.is_some_and(|task| task.status == TaskStatus::Done && task.merged.is_none())
+        }
+        GateKind::Question
+        | GateKind::Permission
+        | GateKind::Recovery
+        | GateKind::Planning
+        | GateKind::Budget
+        | GateKind::Disk => true,
+    }
+}
+
+/// The gates that are of use, decided ones too.
+pub fn open_gates(state: &State) -> Vec<&Gate> {
+    let groups = LazyCell::new(|| TaskGroupTree::of(state));
+    let gates = state.restorable.gates.values();
+    gates.filter(|gate| is_of_use(state, gate, |id| groups.may_start(id))).collect()
+}
+
+/// Those of them at which nobody has decided.
+pub fn undecided_gates(state: &State) -> Vec<&Gate> {
+    open_gates(state).into_iter().filter(|gate| gate.decision.is_none()).collect()
+}

@@ -1,0 +1,100 @@
+//! Lines that somebody who looks while no session runs has to be able to believe: gates, what does not go on, who worked, signs of life.
+
+use git_axiom::base::error::Code;
+
+use crate::session_support::{World, wait_until};
+
+fn gates(world: &World) -> Vec<String> {
+    world.gates().iter().map(|gate| gate["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A task that cannot start any more is nobody's question, whatever was asked before; what comes back is asked about as before.
+#[test]
+fn a_gate_of_a_task_that_cannot_start_asks_nobody() {
+    let world = World::new();
+    world.env.ok(&["task", "add", "Group", "--id", "g", "--kind", "group"]);
+    ["archived", "waits", "open"].iter().for_each(|id| world.task(id, "true", &[]));
+    world.task("part", "true", &["--parent", "g"]);
+    world.task("blocked", "true", &[]);
+    world.start(&["--until-idle", "--mode", "semi-auto"]).wait();
+    assert_eq!(gates(&world).len(), 5, "{:?}", gates(&world));
+    world.env.ok(&["gate", "approve", "claim-blocked"]);
+    world.env.ok(&["task", "archive", "archived"]);
+    world.env.ok(&["task", "edit", "waits", "--after", "open"]);
+    world.env.ok(&["task", "block", "g", "--reason", "later"]);
+    world.env.ok(&["task", "block", "blocked", "--reason", "later"]);
+    assert_eq!(gates(&world), ["claim-open"]);
+    let status = world.env.ok(&["status"]);
+    assert!(!status.contains("Decided") && status.contains("2 waiting"), "{status}");
+    for gate in ["claim-archived", "claim-waits", "claim-part"] {
+        let refused = world.env.axiom(&["gate", "approve", gate]).fails_with(Code::UnknownGate);
+        assert!(refused.stderr.contains("has nothing to decide any more"), "{}", refused.stderr);
+    }
+    world.env.ok(&["task", "unblock", "g"]);
+    assert_eq!(gates(&world), ["claim-open", "claim-part"]);
+    let approved = world.env.ok(&["gate", "approve", "--all"]);
+    assert!(
+        approved.contains("claim-open") && approved.contains("claim-part") && !approved.contains("claim-waits"),
+        "{approved}"
+    );
+}
+
+/// What is blocked is named, groups too, and each command that is named works.
+#[test]
+fn what_does_not_go_on_is_named_with_commands_that_work() {
+    let world = World::new();
+    world.env.ok(&["task", "add", "Group", "--id", "g", "--kind", "group"]);
+    world.task("part", "true", &["--parent", "g"]);
+    world.env.ok(&["task", "block", "g", "--reason", "later"]);
+    let status = world.env.ok(&["status"]);
+    let told = status.split("Not going on:").nth(1).unwrap_or_else(|| panic!("{status}"));
+    assert!(told.contains("g  blocked  later") && told.contains("git axiom task unblock g"), "{status}");
+    assert!(!told.contains("git axiom output"), "no agent has worked on it\n{status}");
+    world.env.ok(&["task", "unblock", "g"]);
+    world.autopilot(&[]).code(0);
+    assert!(!world.env.ok(&["status"]).contains("Not going on"));
+}
+
+/// A recovery is none: what is known of an agent's last sign of life stays.
+#[test]
+fn the_last_sign_of_life_is_not_that_of_the_recovery() {
+    let world = World::new();
+    world.task("t", &format!("echo 1 > t.txt; echo works; {}", world.until_go()), &[]);
+    let mut live = world.start_autopilot(&[]);
+    wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    wait_until("it has begun", || world.env.json(&["output", "t"]).to_string().contains("works"));
+    live.kill();
+    world.all_die();
+    let sign = |of: &[&str]| world.env.json(of)["tasks"][0]["savedAt"].as_str().unwrap().to_owned();
+    let before = sign(&["recover", "inspect"]);
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    world.env.ok(&["recover", "--yes"]);
+    let seconds = |at: &str| at.parse::<jiff::Timestamp>().unwrap().as_second();
+    let later = seconds(&sign(&["recover", "inspect", "t"])) - seconds(&before);
+    assert!(later < 2, "{later} s later");
+    let agents = world.env.json(&["agents"]);
+    assert_eq!(
+        (agents["working"].as_array().unwrap().len(), agents["idle"][0]["id"].as_str()),
+        (0, Some("agent-001")),
+        "{agents}"
+    );
+}
+
+/// What was done since a checkpoint is counted, whatever of before is taken back.
+#[test]
+fn a_checkpoint_counts_what_was_done_since() {
+    let world = World::new();
+    world.task("a", "echo a > a.txt", &[]);
+    world.autopilot(&[]).code(0);
+    world.env.ok(&["checkpoint", "create", "c"]);
+    world.task("b", "echo b > b.txt", &[]);
+    world.autopilot(&[]).code(0);
+    world.env.ok(&["rollback", "task", "a", "--yes"]);
+    let since = || {
+        let all = world.env.json(&["checkpoint", "list"]);
+        all["checkpoints"].as_array().unwrap().iter().find(|one| one["name"] == "c").unwrap()["tasksSince"].clone()
+    };
+    assert_eq!(since(), 1);
+    world.env.ok(&["rollback", "task", "b", "--yes"]);
+    assert_eq!(since(), 0);
+}
