@@ -8,8 +8,8 @@ use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::Token;
 use axiom_model::work::signals::signal::AgentSignal;
-use axiom_process::keeper::spec::KeeperSpec;
 use axiom_process::keeper::{owner, spool, step_keeper};
+use axiom_process::run_folder::spec::KeeperSpec;
 use axiom_store::layout::StoreLayout;
 use axiom_store::states::handle::Store;
 

@@ -26,7 +26,7 @@ use axiom_model::work::verifying::agent_check::{
     AgentCheckFacts, AgentCheckFinding, SCRIPT, SCRIPT_TEXT, TASK, TASK_SCRIPT, findings,
 };
 use axiom_process::client::leftovers;
-use axiom_process::keeper::spec::EXIT;
+use axiom_process::run_folder::spec::EXIT;
 use axiom_safety::config::Config;
 use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::opening;

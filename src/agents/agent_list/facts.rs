@@ -19,7 +19,7 @@ use axiom_model::work::signals::signal::AgentSignal;
 use axiom_model::work::signals::signal_summary;
 use axiom_model::work::verifying::agent_check::{ANSWER, AgentCheckFacts, FOUND, SAID};
 use axiom_process::client::state;
-use axiom_process::keeper::records::KeeperState;
+use axiom_process::run_folder::records::KeeperState;
 use axiom_safety::context::handle::Context;
 use axiom_safety::history;
 use axiom_safety::running::output::logs;

@@ -25,7 +25,7 @@ use axiom_model::work::iteration_marker::{IterationMarker, LastHeard};
 use axiom_model::work::signals::report_parts::TaskCaptureRecord;
 use axiom_model::work::signals::reports::TaskReports;
 use axiom_process::client::proof_of_life::lived_until;
-use axiom_process::keeper::records::{EndCause, KeeperState};
+use axiom_process::run_folder::records::{EndCause, KeeperState};
 use axiom_process::{IterationState, iteration_state, read_signals};
 use axiom_safety::checkpoint::live::live_ref;
 use axiom_safety::context::handle::Context;

@@ -30,9 +30,9 @@ use axiom_model::work::signals::reports::TaskReports;
 use axiom_model::work::tasks::wip;
 use axiom_model::work::verifying::kept_results;
 use axiom_process::keeper::output::LogLineSource;
-use axiom_process::keeper::record_files::read_record;
-use axiom_process::keeper::records::KeeperRecord;
-use axiom_process::keeper::spec::{KEEPER, KeeperSpec, SPEC};
+use axiom_process::run_folder::record_files::read_record;
+use axiom_process::run_folder::records::KeeperRecord;
+use axiom_process::run_folder::spec::{KEEPER, KeeperSpec, SPEC};
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::output::logs;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::busy;
 use axiom_base::error::Result;
 use axiom_base::files;
-use axiom_process::keeper::spec::KEEPER_LOCK;
+use axiom_process::run_folder::spec::KEEPER_LOCK;
 use axiom_safety::attach::join::wait_until_saved;
 use axiom_safety::context::handle::Context;
 use axiom_safety::operation::stop_agents;

@@ -9,7 +9,7 @@ use axiom_model::base::ids::{GateId, TaskId};
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::text::ValueChange;
 use axiom_model::planning;
-use axiom_model::queries::open_gates::open_gates;
+use axiom_model::queries::view::open_gates;
 use axiom_model::state::event::Event;
 use axiom_model::state::known_ids::{self, IdKind};
 use axiom_model::work::gates::crash_answer::CrashGateAnswer;

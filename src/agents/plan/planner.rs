@@ -19,7 +19,7 @@ use axiom_model::planning::step::PlannerRun;
 use axiom_model::prompt::validator::OneOffRunPurpose;
 use axiom_model::work::tasks::task::TaskStatus;
 use axiom_model::work::verifying::verification::VerifyChecker;
-use axiom_process::keeper::spec::KeeperSpec;
+use axiom_process::run_folder::spec::KeeperSpec;
 use axiom_safety::beside_log::step_files::{RUNS_OF_PLANNER, StepFiles};
 use axiom_safety::context::handle::{Context, fresh_token};
 use axiom_safety::folders::scratch_worktrees;

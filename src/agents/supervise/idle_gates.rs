@@ -2,7 +2,7 @@
 
 use super::core::SessionCore;
 use axiom_base::error::Result;
-use axiom_model::queries::open_gates::is_of_use;
+use axiom_model::queries::gate_use::is_of_use;
 use axiom_model::state::event::Event;
 use axiom_model::work::gates::gate::GateKind;
 

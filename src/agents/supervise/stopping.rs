@@ -12,8 +12,8 @@ use axiom_base::error::Result;
 use axiom_model::base::ids::AgentId;
 use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::sessions::session::SessionState;
-use axiom_process::keeper::records::KeeperState;
 use axiom_process::keeper_state;
+use axiom_process::run_folder::records::KeeperState;
 use axiom_safety::context::handle::Context;
 
 impl Supervisor<'_> {

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 
 use crate::base::ids::TaskId;
+use crate::queries::gate_use::is_of_use;
 use crate::queries::needs;
-use crate::queries::open_gates::is_of_use;
 use crate::queries::task_work_facts::TaskWorkFacts;
 use crate::state::current_state::State;
 use crate::work::agent::AgentWork;

@@ -1,13 +1,14 @@
 //! Tasks for display: the stored status or one derived from the rest of the state, counts, and the next commands.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use super::displayed_status::DisplayedTaskStatus;
 use crate::base::ids::TaskId;
+use crate::queries::gate_use::is_of_use;
 use crate::queries::groups::TaskGroupTree;
-use crate::queries::open_gates::undecided_gates;
 use crate::queries::task_standing;
 use crate::state::current_state::State;
 use crate::work::gates::gate::{Gate, GateKind, is_for_trust, to_settle_first};
@@ -65,6 +66,18 @@ pub struct TaskProgress {
     pub done_at_gates: u32,
     /// Pending, and wait for others: what `task list --status waiting` shows.
     pub waiting: u32,
+}
+
+/// The gates that are of use, decided ones too.
+pub fn open_gates(state: &State) -> Vec<&Gate> {
+    let groups = LazyCell::new(|| TaskGroupTree::of(state));
+    let gates = state.restorable.gates.values();
+    gates.filter(|gate| is_of_use(state, gate, |id| groups.may_start(id))).collect()
+}
+
+/// Those of them at which nobody has decided.
+pub fn undecided_gates(state: &State) -> Vec<&Gate> {
+    open_gates(state).into_iter().filter(|gate| gate.decision.is_none()).collect()
 }
 
 /// How many commands of one kind [`next_commands`] lists at most.

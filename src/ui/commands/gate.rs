@@ -20,7 +20,7 @@ use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::forms::natural;
 use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::queries::gate_line::{OpenGateDecisionJson, OpenGateJson};
-use axiom_model::queries::open_gates::open_gates;
+use axiom_model::queries::view::open_gates;
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, asks_of_planner, first_command};
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;

@@ -26,7 +26,7 @@ use axiom_model::work::endings::outcome::{AgentProgramEnd, IterationBranchChange
 use axiom_model::work::endings::resuming::was_cut_off;
 use axiom_model::work::iteration::{IterationOutcome, IterationReport, ProgramSession, ResumedRunResult, SilentProgramEnd};
 use axiom_model::work::tasks::task::Task;
-use axiom_process::keeper::records::ExitRecord;
+use axiom_process::run_folder::records::ExitRecord;
 use axiom_safety::context::handle::Context;
 
 impl IterationCare {

@@ -11,8 +11,8 @@ use axiom_model::base::ids::AgentId;
 use axiom_model::work::agent::AgentWork;
 use axiom_model::work::iteration_marker::{CutOffPoint, LastHeard};
 use axiom_process::client::proof_of_life::lived_until;
-use axiom_process::keeper::records::KeeperState;
 use axiom_process::keeper_state;
+use axiom_process::run_folder::records::KeeperState;
 use axiom_safety::context::handle::Context;
 
 impl AgentRuns {

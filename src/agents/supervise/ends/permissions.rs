@@ -11,8 +11,8 @@ use axiom_model::state::event::Event;
 use axiom_model::work::agent::AgentWork;
 use axiom_model::work::gates::gate::{Gate, GateKind, permission_gate};
 use axiom_model::work::permissions::permission_question::{PermissionAnswer, PermissionQuestion};
-use axiom_process::keeper::record_files::write_answer;
-use axiom_process::keeper::spec::permission_file;
+use axiom_process::run_folder::record_files::write_answer;
+use axiom_process::run_folder::spec::permission_file;
 
 /// Opens the gates of what an agent asks for, passes on what was decided there, and closes those that nobody waits at; returns whether
 /// anything was done. It can be repeated: an answer that is there stays.

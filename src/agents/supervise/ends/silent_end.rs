@@ -12,7 +12,7 @@ use axiom_model::base::names::Oid;
 use axiom_model::work::endings::outcome::AgentProgramEnd;
 use axiom_model::work::iteration::{IterationOutcome, SilentProgramEnd};
 use axiom_model::work::tasks::task::Task;
-use axiom_process::keeper::records::ExitRecord;
+use axiom_process::run_folder::records::ExitRecord;
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::output::logs;
 

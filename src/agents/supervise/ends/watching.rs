@@ -17,8 +17,8 @@ use axiom_model::work::agent::{AgentWork, IterationStage};
 use axiom_model::work::endings::outcome::AgentProgramEnd;
 use axiom_process::client::leftovers;
 use axiom_process::client::proof_of_life::note_alive;
-use axiom_process::keeper::records::KeeperState;
-use axiom_process::keeper::spec::{KEEPER, KEEPER_LOCK};
+use axiom_process::run_folder::records::KeeperState;
+use axiom_process::run_folder::spec::{KEEPER, KEEPER_LOCK};
 use axiom_process::{IterationState, iteration_state, keeper_state};
 use axiom_safety::running::run_end;
 

@@ -13,7 +13,7 @@ use axiom_model::base::ids::AgentId;
 use axiom_model::work::agent::AgentWork;
 use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::money::budget::BudgetResource;
-use axiom_process::keeper::records::KeeperRecord;
+use axiom_process::run_folder::records::KeeperRecord;
 
 /// How long a tool call that runs may take to end before its program is stopped, and a program that has said its last word: neither
 /// uses tokens any more.

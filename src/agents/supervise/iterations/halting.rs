@@ -11,8 +11,8 @@ use axiom_model::base::ids::{AgentId, TaskId, Token};
 use axiom_model::work::endings::after_iteration::TaskHalt;
 use axiom_model::work::tasks::task::TaskStatus;
 use axiom_process::client::control;
-use axiom_process::keeper::records::{KeeperRecord, KeeperState};
 use axiom_process::keeper_state;
+use axiom_process::run_folder::records::{KeeperRecord, KeeperState};
 
 impl SessionCore<'_> {
     /// Stops running iterations; agents between two iterations keep their tasks. No human decided on these tasks, so none is

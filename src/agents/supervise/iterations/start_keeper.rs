@@ -16,8 +16,8 @@ use axiom_model::agent::adapter::AgentProtocol;
 use axiom_model::work::endings::resuming;
 use axiom_model::work::tasks::task::Task;
 use axiom_process::client::launch;
-use axiom_process::keeper::record_files::VERSION;
-use axiom_process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck};
+use axiom_process::run_folder::record_files::VERSION;
+use axiom_process::run_folder::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck};
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::acp_settings::acp_settings;
 

@@ -13,7 +13,7 @@ use axiom_base::env;
 use axiom_model::agent::presets;
 use axiom_model::base::forms::natural;
 use axiom_model::operation::operation_record::OperationRecord;
-use axiom_model::queries::open_gates::undecided_gates;
+use axiom_model::queries::view::undecided_gates;
 use axiom_model::state::current_state::State;
 use axiom_model::work::tasks::task::TaskKind;
 use axiom_safety::config::keys::KEYS;

@@ -8,7 +8,7 @@ use crate::wording::interventions::decided as decided_in_words;
 use axiom_agents::interventions;
 use axiom_base::error::Result;
 use axiom_model::base::forms::natural;
-use axiom_model::queries::open_gates::undecided_gates;
+use axiom_model::queries::view::undecided_gates;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, is_for_trust};

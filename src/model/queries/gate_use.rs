@@ -1,9 +1,6 @@
-//! At which gates a human is asked. Pure.
-
-use std::cell::LazyCell;
+//! Whether a gate asks a human for something that is still to be decided. Pure.
 
 use crate::base::ids::TaskId;
-use crate::queries::groups::TaskGroupTree;
 use crate::state::current_state::State;
 use crate::work::gates::gate::{Gate, GateKind};
 use crate::work::tasks::task::TaskStatus;
@@ -28,16 +25,4 @@ pub fn is_of_use(state: &State, gate: &Gate, may_start: impl FnOnce(&TaskId) -> 
         | GateKind::Budget
         | GateKind::Disk => true,
     }
-}
-
-/// The gates that are of use, decided ones too.
-pub fn open_gates(state: &State) -> Vec<&Gate> {
-    let groups = LazyCell::new(|| TaskGroupTree::of(state));
-    let gates = state.restorable.gates.values();
-    gates.filter(|gate| is_of_use(state, gate, |id| groups.may_start(id))).collect()
-}
-
-/// Those of them at which nobody has decided.
-pub fn undecided_gates(state: &State) -> Vec<&Gate> {
-    open_gates(state).into_iter().filter(|gate| gate.decision.is_none()).collect()
 }
