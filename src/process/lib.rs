@@ -10,12 +10,13 @@
 pub mod client;
 pub mod keeper;
 pub mod os;
+pub mod run_folder;
 
 pub use client::launch::start_keeper;
 pub use client::leftovers::end_leftovers;
 pub use client::state::{IterationState, iteration_state, keeper_state, read_signals};
-pub use keeper::records::{EndCause, ExitRecord, KeeperRecord, KeeperState};
-pub use keeper::spec::KeeperSpec;
+pub use run_folder::records::{EndCause, ExitRecord, KeeperRecord, KeeperState};
+pub use run_folder::spec::KeeperSpec;
 
 #[cfg(test)]
 #[path = "../../tests/support/bound.rs"]

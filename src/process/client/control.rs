@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-use crate::keeper::records::KeeperRecord;
 use crate::os::bell::WakeSender;
 use crate::os::hold::ProcessHolds;
 use crate::os::sys;
+use crate::run_folder::records::KeeperRecord;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::platform;

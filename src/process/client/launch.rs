@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::os::command::{CALLERS_CONFIG, command};
+use crate::os::detached;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 
@@ -92,7 +93,7 @@ pub(crate) fn detach(spec_path: &Path) -> Result<DetachStage> {
         std::env::set_current_dir("/").map_err(|e| failed("go to '/'").because(e))?;
         return Ok(DetachStage::Keeper);
     }
-    close_on_exec();
+    detached::close_on_exec();
     command(env::own_image()?)
         .arg0("git-axiom")
         .arg("keeper")
@@ -103,20 +104,6 @@ pub(crate) fn detach(spec_path: &Path) -> Result<DetachStage> {
         .spawn()
         .map_err(|e| failed("start the keeper").because(e))?;
     Ok(DetachStage::First)
-}
-
-/// Sets close-on-exec on every descriptor except the three standard ones, so that the keeper inherits none: the process that
-/// started this one may have had a lock open for a git child at that moment.
-#[allow(unsafe_code)]
-pub(crate) fn close_on_exec() {
-    let Ok(entries) = std::fs::read_dir("/dev/fd") else { return };
-    let open: Vec<i32> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    for fd in open.into_iter().filter(|fd| *fd > 2) {
-        // SAFETY: the number is only used for this one call, which reads and writes nothing and closes nothing. If it was
-        // closed after it was listed, the call fails with EBADF.
-        let fd = unsafe { rustix::fd::BorrowedFd::borrow_raw(fd) };
-        let _ = rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC);
-    }
 }
 
 /// The one line that a keeper reports to the process that starts it.

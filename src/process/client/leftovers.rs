@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::keeper::record_files;
-use crate::keeper::records::{KeeperRecord, KeeperState};
-use crate::keeper::spec::{self, FAMILY};
+use crate::os::family::FAMILY;
 use crate::os::process_id::ProcessId;
 use crate::os::sys::{self, ProcessEntry, ProcessTable};
+use crate::run_folder::record_files;
+use crate::run_folder::records::{KeeperRecord, KeeperState};
+use crate::run_folder::spec;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files, platform};
 use axiom_model::base::forms::plural::count_of;

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
-use crate::keeper::spec::KEEPER_LOCK;
+use crate::run_folder::spec::KEEPER_LOCK;
 use axiom_base::files;
 
 /// How old the proof is at least that is renewed.

@@ -7,9 +7,9 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::keeper::record_files;
-use crate::keeper::records::{ExitRecord, KeeperRecord, KeeperState};
-use crate::keeper::spec;
+use crate::run_folder::record_files;
+use crate::run_folder::records::{ExitRecord, KeeperRecord, KeeperState};
+use crate::run_folder::spec;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::sealed;
@@ -178,7 +178,7 @@ mod tests {
         let whole = record_files::sealed_line(Path::new("x"), &record()).unwrap();
         let stage = IterationStage::Running { token: record().token, pid: 1 };
         let exit: ExitRecord = serde_json::from_str(include_str!("../../../fixtures/records/exit.json")).unwrap();
-        let unsynced = ExitRecord { work: crate::keeper::records::WorkOnDisk::Unknown, ..exit.clone() };
+        let unsynced = ExitRecord { work: crate::run_folder::records::WorkOnDisk::Unknown, ..exit.clone() };
         let state = |content: Option<&[u8]>, exit: Option<&ExitRecord>| {
             let dir = tempfile::tempdir().unwrap();
             content.into_iter().for_each(|bytes| std::fs::write(dir.path().join(spec::KEEPER), bytes).unwrap());

@@ -1,6 +1,6 @@
 //! Starting the agent program: its environment, its prompt, its pipes.
 
-use crate::keeper::spec::MAX_PROMPT;
+use crate::run_folder::spec::MAX_PROMPT;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::finding_us;
-use super::spec::KeeperSpec;
 use crate::os::command::command;
+use crate::run_folder::spec::KeeperSpec;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 

@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use writer::AgentOutputWriter;
 
-use super::records::OutputRecord;
-use super::spec::{KeeperSpec, TAIL_BYTES};
 use super::stream::StreamTap;
+use crate::run_folder::records::OutputRecord;
+use crate::run_folder::spec::{KeeperSpec, TAIL_BYTES};
 use axiom_base::env;
 use axiom_base::error::{Error, Result};
 use axiom_model::state::audit::signal_text;

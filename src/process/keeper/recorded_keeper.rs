@@ -6,12 +6,12 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use super::records::KeeperRecord;
-use super::spec::KeeperSpec;
 use super::spool::SignalSpool;
 use crate::client::control::KeeperCommand;
 use crate::os::bell::{WakeListener, WakeSender};
 use crate::os::hold::ProcessHolds;
+use crate::run_folder::records::KeeperRecord;
+use crate::run_folder::spec::KeeperSpec;
 use axiom_base::files::{FileLock, FolderToSync};
 
 /// A keeper that has its locks and has written its record.

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::record_files;
-use super::spec;
 use crate::client::state::{ReceivedSignal, signal_line};
+use crate::run_folder::record_files;
+use crate::run_folder::spec;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;

@@ -16,11 +16,11 @@ use rustix::process::{Pid, WaitStatus};
 use signal_hook::consts::{SIGCHLD, SIGTERM};
 
 use super::owner;
-use crate::client::launch;
 use crate::client::step::{KEEP, LOG_LIMIT, StepEnd, StepProcessOrder, StepProcessReport};
 use crate::os::bell::{WakeListener, WakeSender};
 use crate::os::child_reaper::ChildReaper;
 use crate::os::command::command;
+use crate::os::detached;
 use crate::os::family;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
@@ -40,7 +40,7 @@ pub fn run() -> Result<()> {
     // Ctrl+C at the terminal is handled by the process that started this one, and the step must not be able to read from the
     // terminal.
     rustix::process::setsid().map_err(|e| failed("begin a session").because(e))?;
-    launch::close_on_exec();
+    detached::close_on_exec();
     let terminate = owner::watch_signals()?;
     let mut bell = WakeListener::new()?;
     [SIGCHLD, SIGTERM].into_iter().try_for_each(|signal| bell.ring_on(signal))?;

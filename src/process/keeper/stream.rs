@@ -5,10 +5,10 @@ use std::process::ChildStdin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::acp::connection::{self, AcpConnection, AcpTap};
-use super::spec::KeeperSpec;
 use super::spool::SignalSpool;
-use crate::keeper::spec::MAX_PROMPT;
 use crate::os::bell::WakeSender;
+use crate::run_folder::spec::KeeperSpec;
+use crate::run_folder::spec::MAX_PROMPT;
 use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_model::agent::stream::decode::StreamDecoder;

@@ -39,11 +39,25 @@ pub fn in_repository(folder: &Path, arguments: &[OsString]) -> Result<Output> {
 /// As [`start`], in the root folder and with no descriptor of the caller's: for work that outlives the caller, and of which the caller may
 /// know nothing.
 pub fn start_alone(arguments: &[OsString], null: File) -> Result<Child> {
-    crate::client::launch::close_on_exec();
+    close_on_exec();
     let program = env::own_image()?;
     let failed = |e: std::io::Error| Error::io("start", &program, e);
     let second = null.try_clone().map_err(failed)?;
     let mut child = command(&program);
     let child = child.arg0("git-axiom").args(arguments).current_dir("/").stdin(Stdio::null()).stdout(null).stderr(second);
     child.spawn().map_err(failed)
+}
+
+/// Sets close-on-exec on every descriptor except the three standard ones, so that the keeper inherits none: the process that
+/// started this one may have had a lock open for a git child at that moment.
+#[allow(unsafe_code)]
+pub(crate) fn close_on_exec() {
+    let Ok(entries) = std::fs::read_dir("/dev/fd") else { return };
+    let open: Vec<i32> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for fd in open.into_iter().filter(|fd| *fd > 2) {
+        // SAFETY: the number is only used for this one call, which reads and writes nothing and closes nothing. If it was
+        // closed after it was listed, the call fails with EBADF.
+        let fd = unsafe { rustix::fd::BorrowedFd::borrow_raw(fd) };
+        let _ = rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC);
+    }
 }

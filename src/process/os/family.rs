@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::sys::{self, ProcessEntry, ProcessTable};
-use crate::keeper::spec::FAMILY;
 use crate::os::process_id::ProcessId;
 use axiom_base::{files, platform};
+
+/// The file name, in the runtime folder, of the list of descendants: a hint for whoever comes after a keeper, not durable.
+pub const FAMILY: &str = "family.json";
 
 /// After this time, processes that are still alive are stuck in the kernel, and no signal will end them soon.
 const GIVE_UP: Duration = Duration::from_secs(60);

@@ -30,9 +30,6 @@ pub const EXIT: &str = "exit.json";
 pub const SIGNALS: &str = "signals.jsonl";
 /// The file name of the last bytes of stdout, unchanged, at most [`TAIL_BYTES`].
 pub const TAIL: &str = "tail";
-/// The file name, in the runtime folder, of the list of descendants: a hint for [`crate::client::leftovers`], not
-/// durable.
-pub const FAMILY: &str = "family.json";
 
 /// How many bytes at the end of stdout are kept for markers and final events.
 pub const TAIL_BYTES: usize = 64 * 1024;
@@ -213,14 +210,14 @@ pub fn permission_file(dir: &Path, number: u64) -> PathBuf {
 }
 
 /// The largest prompt, in bytes.
-pub(super) const MAX_PROMPT: u64 = 64 * 1024 * 1024;
+pub const MAX_PROMPT: u64 = 64 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStringExt;
 
     use super::*;
-    use crate::keeper::record_files::VERSION;
+    use crate::run_folder::record_files::VERSION;
     use axiom_base::error::Code;
 
     #[test]

@@ -11,8 +11,8 @@ use axiom_model::state::event::Event;
 use axiom_model::work::agent::Agent;
 use axiom_model::work::sessions::session::SupervisorRequest;
 use axiom_process::client::control;
-use axiom_process::keeper::records::KeeperState;
 use axiom_process::keeper_state;
+use axiom_process::run_folder::records::KeeperState;
 use axiom_store::log_files::log;
 
 /// How long a verb waits for the supervisor to handle its request.

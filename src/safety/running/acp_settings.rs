@@ -3,7 +3,7 @@
 use crate::config::Config;
 use axiom_model::agent::adapter::{AgentAdapter, AgentProtocol};
 use axiom_model::work::permissions::permission_rule::{PermissionPolicy, PermissionRule};
-use axiom_process::keeper::spec::AcpRunSettings;
+use axiom_process::run_folder::spec::AcpRunSettings;
 
 /// The settings of a run with a human who can be asked; `None` where the program speaks no such protocol. `rules` are those of the task.
 pub fn acp_settings(

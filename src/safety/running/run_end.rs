@@ -1,7 +1,7 @@
 //! How a program ended, from what its keeper recorded.
 
 use axiom_model::work::endings::outcome::AgentProgramEnd;
-use axiom_process::keeper::records::{EndCause, ExitRecord};
+use axiom_process::run_folder::records::{EndCause, ExitRecord};
 
 /// The end of a run.
 pub fn of(exit: &ExitRecord) -> AgentProgramEnd {

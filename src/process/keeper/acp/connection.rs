@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::permissions::PermissionDesk;
-use crate::keeper::spec::{KeeperSpec, MAX_PROMPT};
 use crate::keeper::spool::SignalSpool;
+use crate::run_folder::spec::{KeeperSpec, MAX_PROMPT};
 use axiom_base::error::{Error, Result};
 use axiom_base::files;
 use axiom_model::acp::client::{AcpClient, AcpEffect, AcpOpening, AcpPermissionRequest};

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::real_path::place;
-use crate::keeper::record_files::read_json;
-use crate::keeper::spec::{AcpRunSettings, KeeperSpec, permission_file};
 use crate::keeper::spool::SignalSpool;
+use crate::run_folder::record_files::read_json;
+use crate::run_folder::spec::{AcpRunSettings, KeeperSpec, permission_file};
 use axiom_model::acp::client::AcpPermissionRequest;
 use axiom_model::permission::judge::{PermissionVerdict, judge, risk};
 use axiom_model::permission::question::{PermissionCallTexts, question};

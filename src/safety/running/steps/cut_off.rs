@@ -17,9 +17,9 @@ use axiom_model::state::event::Event;
 use axiom_model::work::verifying::checks::named_step::NamedVerifyStep;
 use axiom_process::client::leftovers::{runs_of_checks, runs_of_checks_of};
 use axiom_process::client::state::{keeper_state, read_signals};
-use axiom_process::keeper::records::KeeperState;
 use axiom_process::os::foreground;
 use axiom_process::os::process_id::ProcessId;
+use axiom_process::run_folder::records::KeeperState;
 
 /// The name of the note.
 pub(super) const NOTE: &str = "uncounted";

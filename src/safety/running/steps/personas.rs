@@ -33,9 +33,9 @@ use axiom_model::work::endings::outcome::{AgentProgramEnd, IterationBranchChange
 use axiom_model::work::verifying::verification::VerifyChecker;
 use axiom_process::client::state::keeper_state;
 use axiom_process::client::{leftovers, step};
-use axiom_process::keeper::record_files::VERSION;
-use axiom_process::keeper::records::{ExitRecord, KeeperState};
-use axiom_process::keeper::spec::{self, DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck};
+use axiom_process::run_folder::record_files::VERSION;
+use axiom_process::run_folder::records::{ExitRecord, KeeperState};
+use axiom_process::run_folder::spec::{self, DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck};
 
 /// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.
 const LONGER: Duration = Duration::from_secs(60);

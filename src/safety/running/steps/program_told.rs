@@ -10,7 +10,7 @@ use axiom_model::work::signals::signal_summary;
 use axiom_model::work::usd::Usd;
 use axiom_model::work::verifying::verification::ProgramUsage;
 use axiom_process::client::state::read_signals;
-use axiom_process::keeper::spec::KeeperSpec;
+use axiom_process::run_folder::spec::KeeperSpec;
 
 /// What the program has told so far, and the last signal that decides.
 pub fn heard(dir: &Path) -> Result<(StreamSummary, Option<AgentSignal>)> {
