@@ -15,9 +15,9 @@ use git_axiom::process::client::control;
 use git_axiom::process::client::launch::start_keeper;
 use git_axiom::process::client::leftovers::end_leftovers;
 use git_axiom::process::keeper::output::{LogLine, LogLineSource};
-use git_axiom::process::keeper::record_files::VERSION;
-use git_axiom::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, KeeperStopSignal, SpawnIntentCheck};
 use git_axiom::process::keeper::{owner, spool};
+use git_axiom::process::run_folder::record_files::VERSION;
+use git_axiom::process::run_folder::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, KeeperStopSignal, SpawnIntentCheck};
 use git_axiom::process::{EndCause, ExitRecord, KeeperRecord, KeeperState, keeper_state, read_signals};
 
 fn main() {
@@ -169,7 +169,7 @@ impl Run {
             time_limit_seconds: None,
             silence_limit_seconds: None,
             stop_signal: KeeperStopSignal::Term,
-            reading: git_axiom::process::keeper::spec::OutputDecoding::default(),
+            reading: git_axiom::process::run_folder::spec::OutputDecoding::default(),
             output_cap: DEFAULT_OUTPUT_CAP,
             acp: None,
             env: BTreeMap::from([marker, helper, ("AXIOM_TASK_ID".to_owned(), "t1".into())]),

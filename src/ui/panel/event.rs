@@ -9,8 +9,10 @@ use super::snapshot::{OutputRow, PanelSnapshot};
 /// What happens.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PanelEvent {
-    /// A human does something.
+    /// A human does something. Of a click, where it was is read from what is drawn: [`PanelEvent::Clicked`].
     Input(PanelInput),
+    /// A human clicked on something.
+    Clicked(ClickedPlace),
     /// What is on disk now.
     Seen(Box<PanelSnapshot>),
     /// Lines that the followed agent printed.
@@ -30,6 +32,15 @@ pub enum PanelEvent {
     },
     /// It is this late.
     Now(Timestamp),
+}
+
+/// What was clicked on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClickedPlace {
+    /// The tab of a view, from 0.
+    Tab(usize),
+    /// The row with this name in the view that is shown.
+    Row(String),
 }
 
 /// Output of an agent.

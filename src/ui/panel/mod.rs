@@ -15,6 +15,7 @@ pub mod keys;
 pub mod model;
 pub mod request;
 pub mod snapshot;
+mod text_lines;
 pub mod view;
 
 pub use effects::{PanelOptions, PanelPlacement, run};

@@ -28,10 +28,11 @@ pub use self::terminal::PanelPlacement;
 use self::terminal::PanelTerminal;
 use self::threads::PanelThreads;
 use super::event::PanelEvent;
+use super::input::PanelInput;
 use super::keys::PanelKeyBindings;
 use super::model::{PanelModel, PanelNotice, update};
 use super::request::{PanelExit, PanelFailure, PanelRequest};
-use super::view::PanelColours;
+use super::view::{self, PanelColours};
 use crate::cli::screen::Screen;
 use axiom_agents::open_panels;
 use axiom_agents::supervise::status;
@@ -261,7 +262,11 @@ impl Panel {
         if matches!(event, PanelEvent::Input(_)) {
             env::panic_point("panel.input");
         }
-        let mut requests = update(&mut self.model, event);
+        let place = match event {
+            PanelEvent::Input(PanelInput::Click { column, row }) => view::clicked(&self.model, column, row),
+            _ => None,
+        };
+        let mut requests = update(&mut self.model, place.map_or(event, PanelEvent::Clicked));
         while let Some(request) = (!requests.is_empty()).then(|| requests.remove(0)) {
             match request {
                 PanelRequest::Close(closing) => return Ok(Some(closing)),

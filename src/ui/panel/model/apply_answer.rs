@@ -4,7 +4,7 @@ use super::choices::DialogFacts;
 use super::dialog::{DialogBody, PanelDialog};
 use super::{PanelFetch, PanelModel, choices};
 use crate::panel::request::{PanelAction, PanelAnswer, PanelExit, PanelFailure, PanelQuestion, PanelRequest, PanelTicket};
-use crate::panel::view;
+use crate::panel::text_lines::fits_below;
 use axiom_base::error::Code;
 
 pub(super) fn answered(model: &mut PanelModel, ticket: PanelTicket, answer: Result<PanelAnswer, PanelFailure>) {
@@ -120,7 +120,7 @@ pub(super) fn tell_outcome(model: &mut PanelModel, title: &str, outcome: Result<
     match outcome {
         Ok(lines) => match lines.as_slice() {
             [] => {}
-            [one] if view::fits_below(model, one) => model.tell(one.clone()),
+            [one] if fits_below(one, model.size) => model.tell(one.clone()),
             _ => model.dialogs.push(PanelDialog::Text { title: title.to_owned(), body: DialogBody::Ready(lines), top: 0 }),
         },
         Err(failure) => {

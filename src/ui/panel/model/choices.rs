@@ -1,7 +1,6 @@
 //! What can be chosen in a dialog: at a gate, for an agent, at a checkpoint, when the panel ends.
 
-use super::commands::open;
-use super::dialog::{ChoiceDialogSubject, DialogChoice, DialogChoiceAction, DialogTextPurpose};
+use super::dialog::{ChoiceDialogSubject, DialogChoice, DialogChoiceAction, DialogTextPurpose, open};
 use super::{DialogBody, PanelDialog, PanelModel};
 use crate::panel::request::{PanelAction, PanelExit, PanelQuestion, PanelRemedies, PanelRequest};
 use crate::wording::recovery;

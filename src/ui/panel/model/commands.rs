@@ -2,7 +2,7 @@
 
 use super::available_commands::{at_work, impossible, needs_agent, selected_checkpoint};
 use super::choices::choose_at;
-use super::dialog::{ChoiceDialogSubject, DialogTextPurpose};
+use super::dialog::{ChoiceDialogSubject, DialogTextPurpose, open};
 use super::navigation::{full_screen, go, logs, show, turn};
 use super::{DialogBody, DialogTextInput, PanelDialog, PanelModel, PanelView};
 use crate::panel::input::PanelDirection;
@@ -101,12 +101,6 @@ fn with_agent(model: &mut PanelModel, begin: impl FnOnce(&mut PanelModel, &str) 
 fn with_task(model: &mut PanelModel, begin: impl FnOnce(&mut PanelModel, &str) -> Vec<PanelRequest>) -> Vec<PanelRequest> {
     let id = model.task_row().map(|row| row.id.clone());
     id.map(|id| begin(model, &id)).unwrap_or_default()
-}
-
-pub(super) fn open(model: &mut PanelModel, dialog: PanelDialog) -> Vec<PanelRequest> {
-    model.notice = None;
-    model.dialogs.push(dialog);
-    Vec::new()
 }
 
 /// A dialog with a plan that is known already.

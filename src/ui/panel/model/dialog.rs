@@ -1,7 +1,7 @@
 //! What is open above the views.
 
-use super::{CheckpointManagerView, PanelView};
-use crate::panel::request::{PanelAction, PanelExit, PanelQuestion, PanelTicket};
+use super::{CheckpointManagerView, PanelModel, PanelView};
+use crate::panel::request::{PanelAction, PanelExit, PanelQuestion, PanelRequest, PanelTicket};
 
 /// What is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -206,4 +206,11 @@ pub enum DialogChoiceAction {
     Close(PanelExit),
     /// Nothing.
     Nothing,
+}
+
+/// Opens a dialog above what is there.
+pub(super) fn open(model: &mut PanelModel, dialog: PanelDialog) -> Vec<PanelRequest> {
+    model.notice = None;
+    model.dialogs.push(dialog);
+    Vec::new()
 }

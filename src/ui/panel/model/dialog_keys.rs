@@ -1,8 +1,10 @@
 //! What a key does in the dialog that is open.
 
-use super::dialog::{DialogBody, DialogChoice, DialogChoiceAction, DialogTextInput, DialogTextPurpose, PanelDialog};
+use super::dialog::{
+    DialogBody, DialogChoice, DialogChoiceAction, DialogTextInput, DialogTextPurpose, DialogTextResult, PanelDialog,
+};
 use super::stepping::{moved, scrolled};
-use super::typing::{type_key, typed_in};
+use super::typing::type_key;
 use super::{PanelModel, commands};
 use crate::panel::input::PanelKey;
 use crate::panel::keys::{PanelCommand, TABLE};
@@ -114,6 +116,24 @@ fn choose(model: &mut PanelModel, item: DialogChoice, title: String, before: Vec
 pub(super) fn start(model: &mut PanelModel, deed: PanelAction) -> Vec<PanelRequest> {
     model.notice = None;
     vec![PanelRequest::Do(deed)]
+}
+
+/// A line was typed.
+fn typed_in(model: &mut PanelModel, outcome: DialogTextResult) -> Vec<PanelRequest> {
+    match outcome {
+        DialogTextResult::Do(deed) => start(model, deed),
+        DialogTextResult::Ask(title, question) => commands::find_out(model, title, question),
+        DialogTextResult::Run(line) => vec![PanelRequest::Run(line)],
+        DialogTextResult::Filter(view, text) => {
+            match text {
+                Some(text) => drop(model.filters.insert(view, text.to_lowercase())),
+                None => drop(model.filters.remove(&view)),
+            }
+            model.output.back = 0;
+            model.keep_selection();
+            Vec::new()
+        }
+    }
 }
 
 /// A key while the session pauses; `None` where it does nothing.

@@ -5,7 +5,7 @@ pub mod fixtures;
 use proptest::prelude::*;
 
 use super::*;
-use crate::panel::event::PanelEvent;
+use crate::panel::event::{ClickedPlace, PanelEvent};
 use crate::panel::input::{PanelDirection, PanelInput, PanelKey};
 use crate::panel::keys::TABLE;
 use crate::panel::request::{PanelAnswer, PanelExit, PanelFailure, PanelPreview, PanelQuestion, PanelRequest};
@@ -237,7 +237,7 @@ fn anything() -> impl Strategy<Value = PanelEvent> {
         20 => key.prop_map(|key| PanelEvent::Input(PanelInput::Key(key))),
         1 => "[a-z\\r\\n]{0,5}".prop_map(|text| PanelEvent::Input(PanelInput::Paste(text))),
         1 => prop_oneof![Just(PanelDirection::Up), Just(PanelDirection::Down)].prop_map(|way| PanelEvent::Input(PanelInput::Wheel(way))),
-        1 => (0..90_u16, 0..30_u16).prop_map(|(column, row)| PanelEvent::Input(PanelInput::Click { column, row })),
+        1 => (0..6_usize).prop_map(|tab| PanelEvent::Clicked(ClickedPlace::Tab(tab))),
         2 => (0..4_usize, prop::sample::select(vec![LiveSessionStatus::Running, LiveSessionStatus::Paused, LiveSessionStatus::Pausing, LiveSessionStatus::Idle]))
             .prop_map(|(agents, now)| {
                 let mut seen = seen();

@@ -1,10 +1,8 @@
 //! Lines that are typed.
 
-use super::dialog::{DialogTextInput, DialogTextResult, PanelDialog};
-use super::dialog_keys::start;
-use super::{PanelModel, commands};
+use super::PanelModel;
+use super::dialog::{DialogTextInput, PanelDialog};
 use crate::panel::input::PanelKey;
-use crate::panel::request::PanelRequest;
 
 /// The longest line that can be typed.
 const MOST_TYPED: usize = 2_000;
@@ -34,23 +32,5 @@ pub(super) fn type_key(typed: &mut DialogTextInput, key: PanelKey) {
         typed.text.clear();
     } else if let PanelKey::Char(letter) = key {
         type_letter(typed, letter);
-    }
-}
-
-/// A line was typed.
-pub(super) fn typed_in(model: &mut PanelModel, outcome: DialogTextResult) -> Vec<PanelRequest> {
-    match outcome {
-        DialogTextResult::Do(deed) => start(model, deed),
-        DialogTextResult::Ask(title, question) => commands::find_out(model, title, question),
-        DialogTextResult::Run(line) => vec![PanelRequest::Run(line)],
-        DialogTextResult::Filter(view, text) => {
-            match text {
-                Some(text) => drop(model.filters.insert(view, text.to_lowercase())),
-                None => drop(model.filters.remove(&view)),
-            }
-            model.output.back = 0;
-            model.keep_selection();
-            Vec::new()
-        }
     }
 }

@@ -4,7 +4,7 @@ use super::apply_answer::{answered, done, tell_outcome};
 use super::dialog_keys::in_dialog;
 use super::typing::paste;
 use super::{MOST_OUTPUT, OutputView, PanelModel, PanelView, commands, navigation};
-use crate::panel::event::{PanelEvent, PanelOutputBatch};
+use crate::panel::event::{ClickedPlace, PanelEvent, PanelOutputBatch};
 use crate::panel::input::{PanelDirection, PanelInput, PanelKey};
 use crate::panel::keys::PanelCommand;
 use crate::panel::request::{PanelExit, PanelRequest};
@@ -13,6 +13,7 @@ use crate::panel::request::{PanelExit, PanelRequest};
 pub fn update(model: &mut PanelModel, event: PanelEvent) -> Vec<PanelRequest> {
     let mut requests = match event {
         PanelEvent::Input(input) => on_input(model, input),
+        PanelEvent::Clicked(place) => clicked(model, &place),
         PanelEvent::Seen(seen) => {
             let is_new = seen.seq != model.seen.seq;
             model.seen = *seen;
@@ -117,7 +118,7 @@ fn on_input(model: &mut PanelModel, input: PanelInput) -> Vec<PanelRequest> {
             }
             in_dialog(model, if way == PanelDirection::Up { PanelKey::Up } else { PanelKey::Down })
         }
-        PanelInput::Click { column, row } => click(model, column, row),
+        PanelInput::Click { .. } => Vec::new(),
     }
 }
 
@@ -134,19 +135,15 @@ fn interrupt(model: &mut PanelModel) -> Vec<PanelRequest> {
     }
 }
 
-fn click(model: &mut PanelModel, column: u16, row: u16) -> Vec<PanelRequest> {
-    if !model.dialogs.is_empty() {
-        return Vec::new();
+fn clicked(model: &mut PanelModel, place: &ClickedPlace) -> Vec<PanelRequest> {
+    match place {
+        // A dialog covers what is below it.
+        _ if !model.dialogs.is_empty() => Vec::new(),
+        ClickedPlace::Tab(tab) => PanelView::ALL.get(*tab).map(|view| navigation::show(model, *view)).unwrap_or_default(),
+        ClickedPlace::Row(name) => {
+            let view = model.view;
+            model.select_named(view, name);
+            Vec::new()
+        }
     }
-    if row == 1 {
-        return match super::super::view::tab_at(model, column) {
-            Some(view) => navigation::show(model, view),
-            None => Vec::new(),
-        };
-    }
-    if let Some(name) = super::super::view::row_at(model, row) {
-        let view = model.view;
-        model.select_named(view, &name);
-    }
-    Vec::new()
 }

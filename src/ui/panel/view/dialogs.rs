@@ -3,13 +3,14 @@
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Clear, Widget};
 
-use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, fit, width, wrapped};
+use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, fit, width};
 use crate::panel::input::PanelKey;
 use crate::panel::keys::{PanelCommand, PanelCommandScope, TABLE, row_of};
 use crate::panel::model::{
     CheckpointManagerView, DialogBody, DialogChoice, DialogTextInput, PanelDialog, PanelModel, impossible, instead, menu,
 };
 use crate::panel::snapshot::AgentRowRunner;
+use crate::panel::text_lines::wrapped;
 use axiom_model::queries::project::LiveSessionStatus;
 
 /// The widest dialog.

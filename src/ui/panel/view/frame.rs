@@ -2,11 +2,12 @@
 
 use ratatui::layout::Rect;
 
-use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, fit, width, wrapped};
+use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, fit, width};
 use super::words::{cost, tokens};
 use crate::panel::keys::{PanelCommand, TABLE};
 use crate::panel::model::{PanelModel, PanelView, impossible};
 use crate::panel::snapshot::AgentRowRunner;
+use crate::panel::text_lines::{below, most_below};
 use axiom_model::queries::project::LiveSessionStatus;
 use axiom_model::work::sessions::session::SessionMode;
 
@@ -133,20 +134,6 @@ pub fn notice(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
 pub fn notice_height(model: &PanelModel, area: Rect) -> u16 {
     let lines = told(model).map_or(0, |(text, _)| below(&text, area.width).len());
     u16::try_from(lines).unwrap_or(u16::MAX).clamp(1, most_below(area.height))
-}
-
-/// Whether all of a text has room there.
-pub fn fits_below(text: &str, (width, height): (u16, u16)) -> bool {
-    below(text, width).len() <= usize::from(most_below(height))
-}
-
-fn below(text: &str, columns: u16) -> Vec<String> {
-    wrapped(text, usize::from(columns).saturating_sub(1))
-}
-
-/// What is told takes little of the views.
-fn most_below(height: u16) -> u16 {
-    (height / 5).clamp(1, 3)
 }
 
 fn told(model: &PanelModel) -> Option<(String, TextTone)> {

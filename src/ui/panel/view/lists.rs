@@ -2,11 +2,12 @@
 
 use ratatui::layout::Rect;
 
-use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, fit, width, wrapped};
+use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, fit, width};
 use super::words::{age, bar, cost, or_dash, tokens};
 use crate::panel::keys::PanelCommand;
 use crate::panel::model::{PanelFetch, PanelModel, PanelView};
 use crate::panel::snapshot::{AgentRow, AgentRowRunner, PanelSnapshot, TaskRow, TimelineRow, TimelineRowKind, WaitingRow};
+use crate::panel::text_lines::wrapped;
 use axiom_model::work::tasks::task::{TaskKind, TaskStatus};
 
 /// A terminal of so many columns has room for everything.

@@ -13,6 +13,7 @@ mod words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::event::ClickedPlace;
 use super::model::{PanelModel, PanelView};
 use canvas::Canvas;
 pub use canvas::PanelColours;
@@ -73,19 +74,13 @@ pub fn draw(model: &PanelModel, colours: PanelColours, area: Rect, buffer: &mut 
     }
 }
 
-/// Whether all of a text has room below the views; else it needs a dialog.
-pub fn fits_below(model: &PanelModel, text: &str) -> bool {
-    frame::fits_below(text, model.size)
-}
-
-/// The view whose tab is at a column.
-pub fn tab_at(model: &PanelModel, column: u16) -> Option<PanelView> {
-    let column = usize::from(column);
-    frame::tab_places(model).into_iter().find(|(_, from, to)| (*from..*to).contains(&column)).map(|(view, _, _)| view)
-}
-
-/// The name of what is at a row of the screen.
-pub fn row_at(model: &PanelModel, row: u16) -> Option<String> {
+/// What is at a cell of the screen.
+pub fn clicked(model: &PanelModel, column: u16, row: u16) -> Option<ClickedPlace> {
+    if row == 1 {
+        let column = usize::from(column);
+        let (view, _, _) = frame::tab_places(model).into_iter().find(|(_, from, to)| (*from..*to).contains(&column))?;
+        return PanelView::ALL.iter().position(|one| *one == view).map(ClickedPlace::Tab);
+    }
     let area = Rect { x: 0, y: 0, width: model.size.0, height: model.size.1 };
-    lists::row_at(model, PanelLayout::of(model, area).body, row)
+    lists::row_at(model, PanelLayout::of(model, area).body, row).map(ClickedPlace::Row)
 }

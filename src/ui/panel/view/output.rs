@@ -2,10 +2,11 @@
 
 use ratatui::layout::Rect;
 
-use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, wrapped};
+use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone};
 use crate::panel::keys::PanelCommand;
 use crate::panel::model::{PanelModel, PanelView};
 use crate::panel::snapshot::{OutputRow, OutputRowKind};
+use crate::panel::text_lines::wrapped;
 use axiom_model::base::forms::plural::count;
 
 fn piece(line: &OutputRow) -> (&'static str, TextTone) {
