@@ -333,6 +333,24 @@ fn an_event_that_came_is_told_from_one_that_never_did() {
     assert!(line("Stop  ").contains("not yet") && !line("UserPromptSubmit").contains("not yet"), "{told}");
 }
 
+/// Hooks name a program that was removed, or stood in another folder: they do nothing, so that worktree is not protected.
+#[test]
+fn hooks_that_name_a_program_that_is_gone_protect_nothing() {
+    let env = TestEnv::new();
+    env.ok(&["attach", "claude"]);
+    prompt(&env, "s", &env.repo());
+    assert!(env.ok(&["attach", "--status"]).starts_with("This worktree is protected with claude"));
+    let file = env.repo().join(".claude/settings.local.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let named = text.split('"').find(|word| word.ends_with("git-axiom")).unwrap();
+    std::fs::write(&file, text.replace(named, "/gone/0.0.9/bin/git-axiom")).unwrap();
+    let told = env.ok(&["attach", "--status"]);
+    assert!(told.starts_with("This worktree is NOT protected with claude: the command that its hooks call is gone"), "{told}");
+    assert!(told.contains("cannot be called") && told.contains("git axiom attach claude"), "{told}");
+    env.ok(&["attach", "claude"]);
+    assert!(env.ok(&["attach", "--status"]).starts_with("This worktree is protected with claude"));
+}
+
 /// Worktrees of the user's own go back with what was checked out there, whether the branch moved, was left or was deleted; and they are told as
 /// what they are, once.
 #[test]

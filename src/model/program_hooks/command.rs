@@ -108,6 +108,15 @@ pub fn is_ours(handler: &Value, program: &str) -> bool {
     }
 }
 
+/// The file that a handler of ours executes: a path, or a name on the `PATH`.
+pub fn called_file(handler: &Value) -> Option<String> {
+    let command = handler.get("command").and_then(Value::as_str)?;
+    match handler.get("args") {
+        Some(Value::Array(_)) => Some(command.to_owned()),
+        _ => words(unguarded(command)).into_iter().next(),
+    }
+}
+
 /// The words of a command that has nothing but words; anything else comes out as words that are not ours.
 fn words(line: &str) -> Vec<String> {
     let (mut all, mut word, mut is_word) = (Vec::new(), String::new(), false);

@@ -1,10 +1,11 @@
 //! Our hooks put into the text of a program's file, found there, and cut out again.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::command::{HookInvocation, is_ours};
+use super::command::{HookInvocation, called_file, is_ours};
 use super::recipe::{HookFileFormat, HookRecipe, JsonHookLayout, PLUGIN_CALL, PLUGIN_MARK, RecipeEvent};
 use super::spans::{SpanEdits, SpannedContent, SpannedNode, append, parse};
 
@@ -32,6 +33,7 @@ pub enum HookEntryStatus {
 const MARK: &str = "\u{feff}";
 const YAML_BEGIN: &str = "# >>> git axiom: made by `git axiom attach aider`";
 const YAML_END: &str = "# <<< git axiom";
+const YAML_COMMAND: &str = "notifications-command: '";
 
 /// The text with our hooks, each once and as this version writes it; the same text where that is so already.
 pub fn attached(recipe: &HookRecipe, text: Option<&str>, caller: &HookInvocation) -> Result<String, HookEditRefusal> {
@@ -100,11 +102,41 @@ pub fn standing(
 pub fn is_changed_plugin(recipe: &HookRecipe, text: &str) -> bool {
     let HookFileFormat::Plugin(plugin) = &recipe.format else { return false };
     let (_, body) = split(text);
-    let as_written = plugin.split_once(PLUGIN_CALL).is_some_and(|(before, after)| {
-        let middle = body.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
-        middle.is_some_and(|middle| serde_json::from_str::<Vec<String>>(middle).is_ok())
-    });
-    body.starts_with(PLUGIN_MARK) && !as_written
+    body.starts_with(PLUGIN_MARK) && call_of_plugin(plugin, body).is_none()
+}
+
+/// What a plugin calls that stands there as this version writes it.
+fn call_of_plugin(plugin: &str, body: &str) -> Option<Vec<String>> {
+    let (before, after) = plugin.split_once(PLUGIN_CALL)?;
+    let middle = body.strip_prefix(before).and_then(|rest| rest.strip_suffix(after))?;
+    serde_json::from_str(middle).ok()
+}
+
+/// The files that our hooks in the text execute, each once: paths, or names on the `PATH`. Another version may have put them there, and
+/// be gone since.
+pub fn called_files(recipe: &HookRecipe, text: &str) -> BTreeSet<String> {
+    let (_, body) = split(text);
+    let mut files = BTreeSet::new();
+    match &recipe.format {
+        HookFileFormat::Json(_) => {
+            let mut open: Vec<Value> = serde_json::from_str(body).into_iter().collect();
+            while let Some(value) = open.pop() {
+                files.extend(called_file(&value).filter(|_| is_ours(&value, recipe.name)));
+                match value {
+                    Value::Object(members) => open.extend(members.into_iter().map(|(_, member)| member)),
+                    Value::Array(elements) => open.extend(elements),
+                    Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+                }
+            }
+        }
+        HookFileFormat::Plugin(plugin) => files.extend(call_of_plugin(plugin, body).and_then(|call| call.into_iter().next())),
+        HookFileFormat::Yaml => {
+            let mut lines = body.lines().skip_while(|line| *line != YAML_BEGIN).take_while(|line| *line != YAML_END);
+            let command = lines.find_map(|line| line.strip_prefix(YAML_COMMAND)?.strip_suffix('\''));
+            files.extend(command.and_then(|line| called_file(&json!({"command": line.replace("''", "'")}))));
+        }
+    }
+    files
 }
 
 fn split(text: &str) -> (&str, &str) {
@@ -346,7 +378,7 @@ fn with_yaml(recipe: &HookRecipe, text: &str, caller: &HookInvocation) -> Result
     let gap = if rest.is_empty() || rest.ends_with('\n') { "" } else { end };
     // A text between single quotes has no escapes but the doubled quote.
     let command = caller.line(recipe.name).replace('\'', "''");
-    let lines = [YAML_BEGIN, "notifications: true", &format!("notifications-command: '{command}'"), YAML_END];
+    let lines = [YAML_BEGIN, "notifications: true", &format!("{YAML_COMMAND}{command}'"), YAML_END];
     Ok(format!("{rest}{gap}{}{end}", lines.join(end)))
 }
 

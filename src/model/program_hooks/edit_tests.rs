@@ -151,3 +151,17 @@ fn lines_in_yaml_come_out_again() {
         assert_eq!(detached(aider, &new).unwrap().as_deref(), Some(text));
     }
 }
+
+#[test]
+fn what_our_hooks_call_is_read_from_the_file() {
+    for name in ["claude", "codex", "gemini", "opencode", "cursor", "aider"] {
+        let recipe = recipe(name).unwrap();
+        for path in ["/it's/0.1.0/git-axiom", "git-axiom"] {
+            let text = attached(recipe, None, &bin(path)).unwrap();
+            assert_eq!(called_files(recipe, &text).into_iter().collect::<Vec<_>>(), [path], "{text}");
+        }
+        assert!(called_files(recipe, "").is_empty());
+    }
+    let shared = attached(recipe("claude").unwrap(), None, &HookInvocation::IfThere).unwrap();
+    assert!(called_files(recipe("claude").unwrap(), &shared).contains("git-axiom"));
+}

@@ -161,6 +161,11 @@ pub fn is_installed(recipe: &HookRecipe) -> bool {
     !on_path(name).is_empty()
 }
 
+/// Whether what hooks call is there. It is not executed: a file of the project may name it.
+pub fn is_there(file: &str) -> bool {
+    if file.contains('/') { Path::new(file).is_file() } else { !on_path(file).is_empty() }
+}
+
 /// Where a program of this name is.
 pub(super) fn on_path(name: &str) -> Vec<PathBuf> {
     let path = env::var("PATH").unwrap_or_default();

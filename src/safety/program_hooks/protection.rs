@@ -50,7 +50,9 @@ fn judged(recipe: &HookRecipe, standing: &[ProgramEventStatus], unsaved: Option<
         let off = of_it.iter().find_map(|one| one.off.as_ref());
         return not(match (off, of_it.iter().any(|one| one.works)) {
             (Some(off), _) => off.why.clone(),
-            (None, false) => "the command that its hooks call does not work".to_owned(),
+            (None, false) => {
+                format!("the command that its hooks call is gone or does not work: git axiom attach {}", recipe.name)
+            }
             (None, true) => format!("its hook of a prompt is missing: git axiom attach {}", recipe.name),
         });
     };

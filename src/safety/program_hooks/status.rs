@@ -4,12 +4,12 @@ use jiff::Timestamp;
 
 use super::attach::answers;
 use super::file_edit::look;
-use super::program_files::{AttachScope, ProgramFilePlace, caller, layout_of, place, read_in};
+use super::program_files::{AttachScope, ProgramFilePlace, caller, is_there, layout_of, place, read_in};
 use super::settings::{plugin_said_in, settings};
 use crate::context::handle::Context;
 use axiom_base::error::Result;
 use axiom_git::Worktree;
-use axiom_model::program_hooks::edit::{HookEntryStatus, standing};
+use axiom_model::program_hooks::edit::{HookEntryStatus, called_files, standing};
 use axiom_model::program_hooks::plugins::{MARKETPLACE, PLUGIN_NAME};
 use axiom_model::program_hooks::recipe::{HookFileFormat, HookRecipe};
 use axiom_model::program_hooks::switches::{DisabledHooksReason, off};
@@ -29,7 +29,7 @@ pub struct ProgramEventStatus {
     pub found: HookEntryStatus,
     /// What keeps it from being called.
     pub off: Option<DisabledHooksReason>,
-    /// Whether the command that it calls works.
+    /// Whether the command that it calls is there, and the one that would be written now works.
     pub works: bool,
     /// Whether that it has not fired says nothing.
     pub seldom: bool,
@@ -52,7 +52,9 @@ pub fn status(ctx: &Context, recipe: &'static HookRecipe, worktree: &Worktree) -
             continue;
         }
         let path = at.path.display().to_string();
-        let (works, off) = (answers(&caller, recipe).is_ok(), off(recipe, &settings(worktree, recipe), &path));
+        // What stands there may be of a version that is gone.
+        let works = called_files(recipe, &text).iter().all(|file| is_there(file)) && answers(&caller, recipe).is_ok();
+        let off = off(recipe, &settings(worktree, recipe), &path);
         for (event, found) in found {
             let (fired, since) = times(&layout, recipe, event)?;
             let (path, off, seldom) = (path.clone(), off.clone(), recipe.is_seldom(event));

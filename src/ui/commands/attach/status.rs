@@ -63,7 +63,7 @@ pub(super) struct AttachEventJson {
     /// Which file says so, and what to do; with `switchedOff`.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    /// Whether the command that it calls was called and ended well.
+    /// Whether the command that it calls is there, and was called and ended well.
     works: bool,
     /// Whether many a good session has none, so that it never fired says nothing.
     seldom: bool,
