@@ -180,3 +180,31 @@ fn a_refusal_is_an_iteration_without_an_end_and_the_next_one_goes_on() {
     assert!(world.env.ok(&["events"]).contains("refused to go on"));
     assert_eq!(world.show("t")["iterations"], 2);
 }
+
+#[test]
+fn a_checkpoint_is_made_before_a_file_of_the_workspace_is_removed_unasked() {
+    let works = r#"ask one '{"changes":{"old.txt":{"type":"delete","content":"x"}}}'
+echo 1 > new.txt; git axiom signal complete; ends end_turn"#;
+    let world = world_of("", works, "");
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.lines("answers"), ["one yes"]);
+    let checkpoints = world.env.ok(&["checkpoint", "list"]);
+    assert!(checkpoints.contains("before-shell"), "{checkpoints}");
+    assert!(world.gates().is_empty());
+    world.all_is_well();
+}
+
+/// As Codex does: who is refused something ends its turn.
+#[test]
+fn an_agent_whose_turn_ends_by_a_rejection_is_told_of_it_in_its_next_one() {
+    let works = r#"case "$line" in
+*'These tool calls were refused'*) echo 1 > new.txt; git axiom signal complete; ends end_turn;;
+*) echo 0 > old.txt; ask one '{"command":"make x"}'; ends cancelled;;
+esac"#;
+    let world = world_of("", works, "permissionTimeout = 1");
+    world.autopilot(&["--max-iterations", "3"]).code(0);
+    let task = world.show("t");
+    assert_eq!((world.lines("answers"), &task["iterations"]), (vec!["one no".to_owned()], &2.into()), "{task}");
+    assert!(world.lines("heard").join("").contains("run: make x (rejected, nobody answered)"));
+    world.all_is_well();
+}
