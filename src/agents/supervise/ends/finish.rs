@@ -68,7 +68,7 @@ impl IterationCare {
         let outcome = outcome_by_output(core.desk.ctx, &work, outcome, end, &told, left);
         let silent_end = core.runs.silent_end(core.desk.ctx, (agent, &case), (end, exit), (&outcome, &told), &kept.to)?;
         let left_out = kept.left_out.clone();
-        let cut_off = outcome == IterationOutcome::Crashed || was_cut_off(end, &outcome);
+        let cut_off = outcome == IterationOutcome::Crashed || was_cut_off(end, &outcome, &told);
         let (resumed, session) = session_after(core.desk.ctx, &work, end, &outcome, &told, kept.to != from);
         let cut = last_run::tells_where(end, &outcome).then(|| Box::new(core.runs.cut_off(core.desk.ctx, agent, &work, &run)));
         let by_keeper = exit.map(|exit| (exit.millis(), Some(exit.ended_at)));
