@@ -7,16 +7,19 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
 
+use super::agent_words;
+pub use super::effect::{AcpEffect, AcpPermissionRequest};
 use super::line::{AcpLine, AcpLineKind};
 use super::plan::AcpPlan;
-use crate::agent::stream::stream_event::{AgentRunFailure, MAX_WORDS, StreamEvent, cut};
+use crate::agent::stream::stream_event::{AgentRunFailure, MAX_WORDS, StreamEvent, ToolCallDenial, cut};
 use crate::agent::stream::trouble::{ModelTrouble, classify, status_in};
-use crate::work::signals::signal::AgentSignal;
 
 /// The most permissions that an agent may wait for at once. More are refused at once.
 const MOST_ASKED: usize = 64;
 /// The longest id of a request that is answered.
 const LONGEST_ID: usize = 1000;
+/// The method by which an agent asks for a permission.
+const ASKS: &str = "session/request_permission";
 /// The error of a method that is not served, and of an agent that wants its user to sign in.
 const NOT_SERVED: i64 = -32601;
 const SIGN_IN: i64 = -32000;
@@ -36,36 +39,6 @@ pub struct AcpOpening {
     pub trouble: BTreeMap<String, ModelTrouble>,
     /// The version of this program.
     pub version: String,
-}
-
-/// What follows from a line.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AcpEffect {
-    /// This line goes to the agent.
-    Sends(String),
-    /// The agent waits for a permission.
-    Asks(Box<AcpPermissionRequest>),
-    /// This is known now of the run.
-    Says(StreamEvent),
-    /// The agent reports this.
-    Reports(AgentSignal),
-    /// The turn is over, and with it the run.
-    Ends,
-}
-
-/// A request for a permission.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AcpPermissionRequest {
-    /// Its number, from 1.
-    pub number: u64,
-    /// What the agent calls it.
-    pub kind: String,
-    /// Its line for people.
-    pub title: String,
-    /// The raw input of the tool.
-    pub input: Option<Value>,
-    /// The contents of the call.
-    pub content: Option<Value>,
 }
 
 /// What the agent was asked last.
@@ -103,6 +76,8 @@ pub struct AcpClient {
     asked: VecDeque<AcpPendingPermission>,
     numbers: u64,
     plan: AcpPlan,
+    /// The text that came last, where nothing was done after it.
+    last_words: String,
     cancelled: bool,
 }
 
@@ -119,6 +94,7 @@ impl AcpClient {
             asked: VecDeque::new(),
             numbers: 0,
             plan: AcpPlan::default(),
+            last_words: String::new(),
             cancelled: false,
         };
         let params = json!({
@@ -141,13 +117,53 @@ impl AcpClient {
         match line.kind {
             AcpLineKind::Request => self.requested(&line),
             AcpLineKind::Response if line.id.is_some_and(|id| id.trim() == self.id.to_string()) => self.answered(&line),
-            AcpLineKind::Notification if line.update().as_deref() == Some("plan") && !self.is_told_again() => {
-                let update = line.params().and_then(|params| serde_json::from_str::<Value>(params).ok());
-                let signals = update.map(|params| self.plan.changes(&params["update"])).unwrap_or_default();
-                signals.into_iter().map(AcpEffect::Reports).collect()
-            }
+            AcpLineKind::Notification if !self.is_told_again() => self.updated(&line),
             AcpLineKind::Response | AcpLineKind::Notification | AcpLineKind::NotRpc => Vec::new(),
         }
+    }
+
+    fn updated(&mut self, line: &AcpLine<'_>) -> Vec<AcpEffect> {
+        let update = || line.params().and_then(|params| serde_json::from_str::<Value>(params).ok()).unwrap_or_default();
+        match line.update().as_deref() {
+            Some("plan") => self.plan.changes(&update()["update"]).into_iter().map(AcpEffect::Reports).collect(),
+            Some("agent_message_chunk") => {
+                let text = update()["update"]["content"]["text"].as_str().unwrap_or_default().trim().to_owned();
+                self.last_words = cut(text, MAX_WORDS);
+                Vec::new()
+            }
+            Some("tool_call" | "tool_call_update") => {
+                self.last_words.clear();
+                Vec::new()
+            }
+            Some(_) | None => Vec::new(),
+        }
+    }
+
+    /// What follows from a line that is too long to be held: `line` is what its JSON says without its long texts. Nobody can decide about what
+    /// was left out, so no permission is given; and where it cannot be read who waits for an answer, nobody goes on waiting.
+    pub fn long_line(&mut self, text: &str) -> Vec<AcpEffect> {
+        let line = AcpLine::of(text);
+        match line.kind {
+            AcpLineKind::Request if line.method == ASKS => self.refused(&line, "it asks for it in a line that is too long"),
+            AcpLineKind::Request | AcpLineKind::Response => self.line(text),
+            AcpLineKind::NotRpc if text.trim_start().starts_with('{') => {
+                self.gives_up("the agent sent a line that is too long, and that cannot be read")
+            }
+            AcpLineKind::Notification | AcpLineKind::NotRpc => Vec::new(),
+        }
+    }
+
+    /// The turn cannot go on.
+    pub fn gives_up(&mut self, why: &str) -> Vec<AcpEffect> {
+        if self.stage == AcpStage::Over { Vec::new() } else { self.over(ModelTrouble::Other, why.to_owned()) }
+    }
+
+    /// Nothing more comes from the agent. Where its turn was not over, something ended it.
+    pub fn hears_no_more(&mut self) -> Vec<AcpEffect> {
+        if self.stage != AcpStage::Prompting || self.cancelled {
+            return Vec::new();
+        }
+        self.breaks_off(ModelTrouble::Other, "the agent ended in the middle of its turn".into())
     }
 
     /// The turn is to end: all that the agent waits for is answered so.
@@ -183,8 +199,10 @@ impl AcpClient {
     }
 
     fn requested(&mut self, line: &AcpLine<'_>) -> Vec<AcpEffect> {
-        let Some(id) = line.id.filter(|id| id.len() <= LONGEST_ID) else { return Vec::new() };
-        if line.method != "session/request_permission" {
+        let Some(id) = line.id.filter(|id| id.len() <= LONGEST_ID) else {
+            return self.gives_up("the id of a request of the agent is too long to be answered");
+        };
+        if line.method != ASKS {
             let method: String = line.method.chars().take(100).collect();
             let error = json!({"code": NOT_SERVED, "message": format!("{method} is not served")});
             return vec![AcpEffect::Sends(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}"))];
@@ -215,6 +233,19 @@ impl AcpClient {
             content: call.get("content").cloned(),
         };
         vec![AcpEffect::Asks(Box::new(asks))]
+    }
+
+    /// Refuses a permission that nobody is asked about; the run knows of it.
+    fn refused(&mut self, line: &AcpLine<'_>, why: &str) -> Vec<AcpEffect> {
+        let mut effects = self.requested(line);
+        let asked = effects.iter().position(|effect| matches!(effect, AcpEffect::Asks(_))).map(|at| effects.remove(at));
+        if let Some(AcpEffect::Asks(request)) = asked {
+            effects.extend(self.answer(request.number, false));
+            let AcpPermissionRequest { kind: tool, title, .. } = *request;
+            let about = Some(cut(title, MAX_WORDS));
+            effects.push(AcpEffect::Says(StreamEvent::Denied(ToolCallDenial { id: None, tool, about, why: why.to_owned() })));
+        }
+        effects
     }
 
     fn answered(&mut self, line: &AcpLine<'_>) -> Vec<AcpEffect> {
@@ -263,13 +294,7 @@ impl AcpClient {
         }
         let can = &result["agentCapabilities"];
         self.can_load = can["loadSession"] == true;
-        let methods = result["authMethods"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let words = |method: &Value| {
-            let text = |key: &str| method[key].as_str().filter(|text| !text.is_empty());
-            let name = text("name").or(text("id"))?;
-            Some(text("description").map_or_else(|| name.to_owned(), |about| format!("{name}: {about}")))
-        };
-        self.sign_in = methods.iter().take(10).filter_map(words).collect();
+        self.sign_in = agent_words::of_sign_in(&result["authMethods"]);
         let can_resume = can["sessionCapabilities"].get("resume").is_some_and(|resume| !resume.is_null());
         let folder = self.opening.folder.clone();
         vec![match self.opening.resumes.clone() {
@@ -312,8 +337,16 @@ impl AcpClient {
             "max_turn_requests" => Some("the turn reached its limit of requests to the model (max_turn_requests)".to_owned()),
             other => Some(format!("the turn ended with '{}'", other.chars().take(100).collect::<String>())),
         };
+        let words = self.last_words.to_lowercase();
+        let begins = |text: &&String| words.starts_with(text.to_lowercase().as_str());
+        let gave_up = self.opening.trouble.keys().find(begins).is_some() && !self.cancelled;
         match failure {
             Some(why) => self.over(ModelTrouble::Other, why),
+            None if gave_up => {
+                let why = std::mem::take(&mut self.last_words);
+                let trouble = classify(status_in(&why), &why, &self.opening.trouble);
+                self.over(trouble, why)
+            }
             None => {
                 self.stage = AcpStage::Over;
                 vec![AcpEffect::Ends]
@@ -322,25 +355,29 @@ impl AcpClient {
     }
 
     fn failed(&mut self, error: &Value) -> Vec<AcpEffect> {
-        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-        let data = &error["data"];
-        let message = text(&error["message"]);
-        let details = text(data).or_else(|| ["details", "message", "error"].iter().find_map(|key| text(&data[*key])));
-        let why: Vec<String> = message.into_iter().chain(details).collect();
-        let why = why.join(": ");
+        let (why, status) = agent_words::of_error(error);
         if error["code"] == SIGN_IN {
             let why = [vec![why], self.sign_in.clone()].concat().join("; ");
             return self.over(ModelTrouble::SignIn, why);
         }
-        let status = data["status"].as_u64().or(data["statusCode"].as_u64()).and_then(|status| u16::try_from(status).ok());
         let trouble = classify(status.or_else(|| status_in(&why)), &why, &self.opening.trouble);
-        self.over(trouble, why)
+        self.breaks_off(trouble, why)
+    }
+
+    /// The turn is over in its middle: as where the program behind an adapter dies, which the adapter says, and ends well itself.
+    fn breaks_off(&mut self, trouble: ModelTrouble, why: String) -> Vec<AcpEffect> {
+        let broke_off = self.stage == AcpStage::Prompting && trouble == ModelTrouble::Other;
+        let mut effects = self.over(trouble, why);
+        if let Some(AcpEffect::Says(StreamEvent::Failed(failed))) = effects.first_mut() {
+            failed.broke_off = broke_off;
+        }
+        effects
     }
 
     fn over(&mut self, trouble: ModelTrouble, why: String) -> Vec<AcpEffect> {
         self.stage = AcpStage::Over;
         let status = status_in(&why);
-        let failed = AgentRunFailure { trouble, status, message: cut(why, MAX_WORDS) };
+        let failed = AgentRunFailure { trouble, status, message: cut(why, MAX_WORDS), broke_off: false };
         vec![AcpEffect::Says(StreamEvent::Failed(failed)), AcpEffect::Ends]
     }
 }

@@ -19,13 +19,13 @@ fn gist(line: &Value) -> Value {
 
 /// One run of a program: what was said to it, what it said, and the session that it was to go on with.
 #[derive(Default)]
-struct RecordedRun {
+pub(super) struct RecordedRun {
     sent: Vec<Value>,
-    said: Vec<Value>,
+    pub(super) said: Vec<Value>,
     resumes: Option<String>,
 }
 
-fn runs(recording: &str) -> Vec<RecordedRun> {
+pub(super) fn runs(recording: &str) -> Vec<RecordedRun> {
     let mut runs: Vec<RecordedRun> = Vec::new();
     for entry in recording.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
         let message = entry["m"].clone();
@@ -160,7 +160,7 @@ fn what_real_agents_ask_for_is_understood() {
 }
 
 /// A client whose prompt is under way.
-fn prompting() -> AcpClient {
+pub(super) fn prompting() -> AcpClient {
     let (mut client, _) = AcpClient::begin(AcpOpening::default());
     client.line(
         r#"{"id":1,"result":{"protocolVersion":1,"authMethods":[{"id":"a","name":"Log in","description":"run x login"}]}}"#,
@@ -169,7 +169,7 @@ fn prompting() -> AcpClient {
     client
 }
 
-fn failure(effects: &[AcpEffect]) -> (ModelTrouble, String) {
+pub(super) fn failure(effects: &[AcpEffect]) -> (ModelTrouble, String) {
     let [AcpEffect::Says(StreamEvent::Failed(failed)), AcpEffect::Ends] = effects else { panic!("{effects:?}") };
     (failed.trouble, failed.message.clone())
 }
@@ -196,6 +196,15 @@ fn every_end_of_a_turn_and_every_error_is_told() {
         assert!(why.contains(part), "{why}");
     }
     assert_eq!(prompting().line(r#"{"id":3,"result":{"stopReason":"end_turn"}}"#), [AcpEffect::Ends]);
+    let breaks_off =
+        |line: &str| matches!(&prompting().line(line)[0], AcpEffect::Says(StreamEvent::Failed(failed)) if failed.broke_off);
+    assert!(breaks_off(r#"{"id":3,"error":{"code":-32603,"message":"the program exited unexpectedly"}}"#));
+    assert!(!breaks_off(r#"{"id":3,"error":{"code":-32603,"message":"status 429"}}"#));
+    assert!(!breaks_off(r#"{"id":3,"result":{"stopReason":"refusal"}}"#));
+    assert!(failure(&prompting().hears_no_more()).1.contains("in the middle of its turn"));
+    let mut cancelled = prompting();
+    cancelled.cancel();
+    assert_eq!(cancelled.hears_no_more(), []);
     let (mut client, _) = AcpClient::begin(AcpOpening::default());
     let (_, why) = failure(&client.line(r#"{"id":1,"result":{"protocolVersion":2}}"#));
     assert!(why.contains("version 2"));
@@ -242,7 +251,7 @@ fn the_mode_is_set_where_it_is_another_one() {
 }
 
 /// A request whose options are these.
-fn request(id: &str, options: &Value) -> String {
+pub(super) fn request(id: &str, options: &Value) -> String {
     format!(
         r#"{{"id":{id},"method":"session/request_permission","params":{{"sessionId":"s","toolCall":{{"rawInput":{{"command":"ls"}}}},"options":{options}}}}}"#
     )
@@ -304,7 +313,6 @@ fn what_no_agent_should_say_does_no_harm() {
         r#"{"method":"_x/y","params":[]}"#,
         r#"{"method":"session/update","params":{"update":{"sessionUpdate":"plan","entries":[[]]}}}"#,
         r#"{"method":"session/update","params":{"update":{"sessionUpdate":"of the future"}}}"#,
-        &format!("{{\"id\":\"{long}\",\"method\":\"x\"}}"),
         &format!("{{\"id\":5,\"method\":\"session/request_permission\",\"params\":{}{}}}", "[".repeat(5000), "]".repeat(5000)),
     ] {
         let effects = client.line(line);

@@ -81,8 +81,9 @@ pub fn risk(act: &PermissionAct) -> Option<String> {
         PermissionAct::Command { text, .. } => shell::risk(text, &|_| None),
         PermissionAct::Unknown { .. } => Some("something unknown".into()),
         PermissionAct::Edit { paths } => {
-            let is_plain = |path: &PermissionPath| matches!(path.place, PermissionPlace::Inside { .. });
-            paths.iter().find(|path| !is_plain(path)).map(|path| format!("a change of {}", path.said))
+            let is_plain = |path: &&PermissionPath| matches!(path.place, PermissionPlace::Inside { .. });
+            let removed = paths.iter().find(|path| path.goes).map(|path| format!("the removal of {}", path.said));
+            removed.or_else(|| paths.iter().find(|path| !is_plain(path)).map(|path| format!("a change of {}", path.said)))
         }
         PermissionAct::Read { .. } => None,
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::judge::{PermissionVerdict, judge};
+use super::judge::{PermissionVerdict, judge, rule_for_always};
 use super::requested::{PermissionPlace, requested};
 use crate::work::permissions::permission_rule::{PermissionMode, PermissionPolicy};
 
@@ -12,6 +12,7 @@ const WORKSPACE: &str = "/w";
 fn place(path: &str) -> PermissionPlace {
     let relative = path.strip_prefix("/w/").unwrap_or(path);
     match relative {
+        "/w" => PermissionPlace::Inside { relative: String::new() },
         _ if relative.starts_with('/') || relative.contains("..") => PermissionPlace::Outside { path: relative.to_owned() },
         "link" => PermissionPlace::Unclear,
         _ if relative.starts_with(".git/") => PermissionPlace::BelowGit { relative: relative.to_owned() },
@@ -109,4 +110,14 @@ fn no_kind_makes_it_milder() {
     for kind in ["read", "search", "think", "edit", "", "git axiom signal"] {
         assert_eq!(verdict(PermissionMode::Workspace, &[], kind, &input), "asked", "{kind}");
     }
+}
+
+#[test]
+fn what_is_always_allowed_is_allowed_in_the_workspace_itself() {
+    let at = |folder: &str| {
+        verdict(PermissionMode::Workspace, &["allow command = make x"], "execute", &json!({"command": "make x", "cwd": folder}))
+    };
+    assert_eq!((at("/w"), at("sub"), at("/elsewhere")), ("allowed", "asked", "asked"));
+    let act = requested("execute", Some(&json!({"command": "make x", "cwd": "/w"})), None, &place);
+    assert_eq!(rule_for_always(&act).unwrap().to_string(), "allow command = make x");
 }

@@ -19,9 +19,11 @@ pub(super) fn is_for(rule: &PermissionRule, act: &PermissionAct) -> bool {
                 paths.iter().any(|path| fits(&path.place))
             }
         }
-        (PermissionSubject::Command, PermissionAct::Command { text, .. }) => {
+        (PermissionSubject::Command, PermissionAct::Command { text, folder }) => {
             if allows {
-                fits_command(&rule.pattern, text)
+                // Elsewhere the same text may mean something else.
+                let is_here = folder.is_none() || !matches!(rule.pattern, PermissionPattern::Exactly(_));
+                is_here && fits_command(&rule.pattern, text)
             } else {
                 names_command(&rule.pattern, text)
             }
@@ -119,7 +121,7 @@ mod tests {
 
     fn edit(places: &[PermissionPlace]) -> PermissionAct {
         PermissionAct::Edit {
-            paths: places.iter().map(|place| PermissionPath { said: String::new(), place: place.clone() }).collect(),
+            paths: places.iter().map(|place| PermissionPath { said: String::new(), place: place.clone(), goes: false }).collect(),
         }
     }
 

@@ -9,6 +9,7 @@ pub mod judge;
 #[cfg(test)]
 mod judge_tests;
 pub mod matching;
+mod patch;
 mod plain_command;
 pub mod question;
 pub mod requested;

@@ -3,11 +3,9 @@
 
 use serde_json::{Map, Value};
 
+use super::patch::{self, MOST_PATHS, NamedPath};
 use super::plain_command;
 use crate::base::forms::shell_word::quoted_word;
-
-/// The most paths of one call that are looked at; with more of them it is not understood.
-pub(super) const MOST_PATHS: usize = 200;
 
 /// Keys that hold a path, whatever the tool.
 const PATH: [&str; 12] = [
@@ -107,7 +105,7 @@ pub enum PermissionAct {
     Command {
         /// The text for a shell.
         text: String,
-        /// The folder in which it runs, where it says so.
+        /// The folder in which it runs, where that is another than the workspace.
         folder: Option<PermissionPath>,
     },
     /// It cannot be said what it does.
@@ -124,6 +122,8 @@ pub struct PermissionPath {
     pub said: String,
     /// Where it leads.
     pub place: PermissionPlace,
+    /// Whether what is there goes away, or elsewhere.
+    pub goes: bool,
 }
 
 /// Where a path leads, after all links.
@@ -167,7 +167,7 @@ pub fn requested(
     place: &dyn Fn(&str) -> PermissionPlace,
 ) -> PermissionAct {
     let unknown = |why: &str| PermissionAct::Unknown { why: why.to_owned() };
-    let at = |said: String| PermissionPath { place: place(&said), said };
+    let at = |named: NamedPath| PermissionPath { place: place(&named.said), said: named.said, goes: named.goes };
     match input {
         Some(Value::Object(input)) if !input.is_empty() => of_input(kind, input, &at),
         None | Some(Value::Null | Value::Object(_)) => {
@@ -181,7 +181,7 @@ pub fn requested(
     }
 }
 
-fn of_input(kind: &str, input: &Map<String, Value>, at: &dyn Fn(String) -> PermissionPath) -> PermissionAct {
+fn of_input(kind: &str, input: &Map<String, Value>, at: &dyn Fn(NamedPath) -> PermissionPath) -> PermissionAct {
     let unknown = |why: String| PermissionAct::Unknown { why };
     let odd = |known: &dyn Fn(&str) -> bool| {
         input.keys().find(|key| !known(key)).map(|key| format!("nobody knows what '{key}' means in it"))
@@ -192,7 +192,12 @@ fn of_input(kind: &str, input: &Map<String, Value>, at: &dyn Fn(String) -> Permi
             return unknown(why);
         }
         return match folder_of(input) {
-            Ok(folder) => PermissionAct::Command { text, folder: folder.map(at) },
+            Ok(folder) => {
+                let folder = folder.map(|said| at(NamedPath { said, goes: false }));
+                // Many say so where they mean the workspace.
+                let is_elsewhere = |folder: &PermissionPath| folder.place != PermissionPlace::Inside { relative: String::new() };
+                PermissionAct::Command { text, folder: folder.filter(is_elsewhere) }
+            }
             Err(()) => unknown("its folder cannot be read".into()),
         };
     }
@@ -205,7 +210,9 @@ fn of_input(kind: &str, input: &Map<String, Value>, at: &dyn Fn(String) -> Permi
         return unknown("its files cannot be read".into());
     }
     let writes = WRITES.iter().any(|key| input.contains_key(*key));
-    let paths: Vec<PermissionPath> = paths.into_iter().map(at).collect();
+    // What a kind says makes nobody less careful.
+    let goes = matches!(kind, "delete" | "move");
+    let paths: Vec<PermissionPath> = paths.into_iter().map(|path| at(NamedPath { goes: goes || path.goes, ..path })).collect();
     match (writes, kind) {
         (true, _) if paths.is_empty() => unknown("it does not say which file it changes".into()),
         (true, _) => PermissionAct::Edit { paths },
@@ -265,16 +272,18 @@ fn folder_of(input: &Map<String, Value>) -> Result<Option<String>, ()> {
 }
 
 /// All paths in an object, and in the lists below it. `None` where one is no text, or they are too deep.
-fn collect(object: &Map<String, Value>, paths: &mut Vec<String>, depth: usize) -> Option<()> {
+fn collect(object: &Map<String, Value>, paths: &mut Vec<NamedPath>, depth: usize) -> Option<()> {
+    let removes = removes(object);
     for (key, value) in object {
         if PATH.contains(&key.as_str()) || key == "move_path" {
+            let goes = removes && key != "move_path";
             match value {
-                Value::String(path) => paths.push(path.clone()),
+                Value::String(path) => paths.push(NamedPath { said: path.clone(), goes }),
                 Value::Null => {}
                 Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => return None,
             }
         } else if matches!(key.as_str(), "diff" | "unified_diff" | "patch") {
-            paths.extend(named_in_patch(value.as_str()?));
+            paths.extend(patch::named(value.as_str()?)?);
         } else if LISTS.contains(&key.as_str()) {
             below(value, paths, depth.checked_sub(1)?)?;
         } else if let Value::Object(inner) = value {
@@ -284,11 +293,24 @@ fn collect(object: &Map<String, Value>, paths: &mut Vec<String>, depth: usize) -
     Some(())
 }
 
-fn below(value: &Value, paths: &mut Vec<String>, depth: usize) -> Option<()> {
+/// Whether what an object names goes away, or elsewhere.
+fn removes(object: &Map<String, Value>) -> bool {
+    let says = |value: &Value| matches!(value.as_str(), Some("delete" | "remove" | "move" | "rename"));
+    let kinds = ["type", "kind"].iter().filter_map(|key| object.get(*key));
+    let moves = |object: &Map<String, Value>| object.get("move_path").is_some_and(|path| !path.is_null());
+    let is_said = |kind: &Value| match kind {
+        Value::Object(kind) => kind.get("type").is_some_and(says) || moves(kind),
+        other => says(other),
+    };
+    let updates = object.get("update").and_then(Value::as_object);
+    kinds.into_iter().any(is_said) || object.contains_key("delete") || moves(object) || updates.is_some_and(moves)
+}
+
+fn below(value: &Value, paths: &mut Vec<NamedPath>, depth: usize) -> Option<()> {
     match value {
         Value::Array(items) => items.iter().try_for_each(|item| match item {
             Value::String(path) => {
-                paths.push(path.clone());
+                paths.push(NamedPath { said: path.clone(), goes: false });
                 Some(())
             }
             Value::Object(object) => collect(object, paths, depth),
@@ -296,38 +318,23 @@ fn below(value: &Value, paths: &mut Vec<String>, depth: usize) -> Option<()> {
         }),
         // Each key is a path.
         Value::Object(by_path) => by_path.iter().try_for_each(|(path, change)| {
-            paths.push(path.clone());
             let Value::Object(change) = change else { return None };
+            paths.push(NamedPath { said: path.clone(), goes: removes(change) });
             collect(change, paths, depth)
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
 }
 
-/// The files that a patch names, in the forms of `diff` and of `apply_patch`.
-fn named_in_patch(patch: &str) -> Vec<String> {
-    const HEADS: [&str; 6] = ["--- ", "+++ ", "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
-    let of = |line: &str| {
-        let (head, path) = HEADS.iter().find_map(|head| Some((*head, line.strip_prefix(head)?)))?;
-        let path = path.split('\t').next().unwrap_or_default().trim_end();
-        let is_diff = matches!(head, "--- " | "+++ ");
-        let below = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/"));
-        let path = below.filter(|_| is_diff).unwrap_or(path);
-        (!path.is_empty() && path != "/dev/null").then(|| path.to_owned())
-    };
-    let mut named: Vec<String> = patch.lines().filter_map(of).take(MOST_PATHS + 1).collect();
-    named.sort();
-    named.dedup();
-    named
-}
-
 /// The files of the differences in a call's contents, where they are all that is in it.
-fn differences(content: Option<&Value>) -> Option<Vec<String>> {
+fn differences(content: Option<&Value>) -> Option<Vec<NamedPath>> {
     let items = content?.as_array()?;
     let path = |item: &Value| {
-        let is_difference = item.get("type").and_then(Value::as_str) == Some("diff");
-        item.get("path").and_then(Value::as_str).filter(|_| is_difference).map(str::to_owned)
+        let text = |key: &str| item.get(key).and_then(Value::as_str);
+        let goes = text("newText").is_none_or(str::is_empty) && text("oldText").is_some_and(|old| !old.is_empty());
+        let said = text("path").filter(|_| text("type") == Some("diff"))?.to_owned();
+        Some(NamedPath { said, goes })
     };
-    let paths: Option<Vec<String>> = items.iter().take(MOST_PATHS + 1).map(path).collect();
+    let paths: Option<Vec<NamedPath>> = items.iter().take(MOST_PATHS + 1).map(path).collect();
     paths.filter(|paths| !paths.is_empty() && paths.len() <= MOST_PATHS)
 }

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::requested::{MOST_PATHS, PermissionAct, PermissionPath, PermissionPlace, requested};
+use super::judge::risk;
+use super::patch::MOST_PATHS;
+use super::requested::{PermissionAct, PermissionPath, PermissionPlace, requested};
 
 fn asked(kind: &str, input: &Value) -> PermissionAct {
     requested(kind, Some(input), None, &|_| PermissionPlace::Unclear)
@@ -87,4 +89,36 @@ fn without_an_input_only_differences_say_what_is_written() {
     {
         assert!(matches!(of(content.clone()), PermissionAct::Unknown { .. }), "{content}");
     }
+}
+
+/// Whatever else it says.
+#[test]
+fn what_goes_away_is_told_from_what_changes() {
+    for (kind, input, gone) in [
+        ("edit", json!({"changes": {"a": {"type": "delete", "content": "x"}, "b": {"type": "add", "content": "x"}}}), &["a"][..]),
+        ("edit", json!({"changes": {"a": {"delete": {"content": "x"}}}}), &["a"]),
+        ("edit", json!({"changes": {"a": {"type": "update", "unified_diff": "@@", "move_path": "c"}}}), &["a"]),
+        (
+            "edit",
+            json!({"changes": [{"path": "a", "kind": {"type": "delete"}, "diff": "x"}, {"path": "b", "kind": {"type": "update", "move_path": null}}]}),
+            &["a"],
+        ),
+        ("edit", json!({"filepath": "a", "diff": "--- a\n+++ /dev/null\n"}), &["a"]),
+        ("edit", json!({"filepath": "a", "diff": "--- a\n+++ a\n"}), &[]),
+        ("move", json!({"file_path": "a", "content": "x"}), &["a"]),
+        ("edit", json!({"file_path": "a", "content": ""}), &[]),
+    ] {
+        let act = asked(kind, &input);
+        let PermissionAct::Edit { paths } = &act else { panic!("{input}") };
+        let mut goes: Vec<&str> = paths.iter().filter(|path| path.goes).map(|path| path.said.as_str()).collect();
+        goes.dedup();
+        assert_eq!(goes, gone, "{input}");
+    }
+    let difference = json!([{"type": "diff", "path": "a", "oldText": "x", "newText": ""}]);
+    let act = requested("edit", None, Some(&difference), &|_| PermissionPlace::Inside { relative: "a".into() });
+    assert_eq!(risk(&act).as_deref(), Some("the removal of a"));
+    let plain = requested("edit", Some(&json!({"file_path": "a", "content": "x"})), None, &|_| PermissionPlace::Inside {
+        relative: "a".into(),
+    });
+    assert_eq!(risk(&plain), None);
 }

@@ -43,23 +43,33 @@ impl StreamTap {
     }
 
     pub fn feed(&mut self, bytes: &[u8]) {
-        let seen = match &mut self.acp {
+        match &mut self.acp {
             Some(acp) => {
-                let (seen, reports) = acp.feed(bytes, &mut self.decoder);
-                let mut heard = lock(&self.heard);
-                reports.into_iter().for_each(|signal| heard.report(signal));
-                drop(heard);
-                // What it asks for is no part of that.
-                self.rope.ring();
-                seen
+                let said = acp.feed(bytes, &mut self.decoder);
+                self.talked(said);
             }
-            None => self.decoder.feed(bytes),
-        };
-        self.tell(seen);
+            None => {
+                let seen = self.decoder.feed(bytes);
+                self.tell(seen);
+            }
+        }
     }
 
     pub fn end(&mut self) {
+        if let Some(acp) = &mut self.acp {
+            let said = acp.end(&mut self.decoder);
+            self.talked(said);
+        }
         let seen = self.decoder.end();
+        self.tell(seen);
+    }
+
+    fn talked(&self, (seen, reports): (Vec<StreamEvent>, Vec<AgentSignal>)) {
+        let mut heard = lock(&self.heard);
+        reports.into_iter().for_each(|signal| heard.report(signal));
+        drop(heard);
+        // What it asks for is no part of that.
+        self.rope.ring();
         self.tell(seen);
     }
 

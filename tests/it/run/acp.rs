@@ -180,3 +180,95 @@ fn a_refusal_is_an_iteration_without_an_end_and_the_next_one_goes_on() {
     assert!(world.env.ok(&["events"]).contains("refused to go on"));
     assert_eq!(world.show("t")["iterations"], 2);
 }
+
+/// A text that makes a line longer than is held.
+const BIG: &str = "big=$(head -c 9000000 /dev/zero | tr '\\0' x)\n";
+
+#[test]
+fn a_permission_that_is_asked_for_in_too_long_a_line_is_refused_and_the_agent_goes_on() {
+    let asks = r#"ask one "{\"file_path\":\"big.txt\",\"content\":\"$big\"}"
+echo 1 > new.txt; git axiom signal complete; ends end_turn"#;
+    let world = world_of("", &format!("{BIG}{asks}"), "");
+    world.autopilot(&["--max-iterations", "3"]).code(0);
+    assert_eq!(world.lines("answers"), ["one no"]);
+    assert_eq!((world.env.read("new.txt").as_str(), &world.show("t")["iterations"]), ("1\n", &1.into()));
+    let events = world.env.ok(&["events", "--json"]);
+    assert!(events.contains("in a line that is too long"), "{events}");
+    world.all_is_well();
+}
+
+#[test]
+fn an_agent_that_asks_and_does_not_read_is_ended() {
+    let asks = r#"n=0
+while [ $((n += 1)) -le 10000 ]; do
+    say "{\"jsonrpc\":\"2.0\",\"id\":$n,\"method\":\"session/request_permission\",\"params\":{\"sessionId\":\"s-1\",\"options\":[{\"optionId\":\"no\",\"kind\":\"reject_once\"}],\"toolCall\":{\"toolCallId\":\"c\",\"rawInput\":{\"command\":\"ls\"}}}}"
+done
+sleep 600"#;
+    let world = world_of("", asks, "");
+    world.autopilot(&["--max-iterations", "1"]);
+    let events = world.env.ok(&["events"]);
+    assert!(events.contains("does not read what it is answered"), "{events}");
+    world.no_process_is_left();
+}
+
+#[test]
+fn a_checkpoint_is_made_before_a_file_of_the_workspace_is_removed_unasked() {
+    let works = r#"ask one '{"changes":{"old.txt":{"type":"delete","content":"x"}}}'
+echo 1 > new.txt; git axiom signal complete; ends end_turn"#;
+    let world = world_of("", works, "");
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.lines("answers"), ["one yes"]);
+    let checkpoints = world.env.ok(&["checkpoint", "list"]);
+    assert!(checkpoints.contains("before-shell"), "{checkpoints}");
+    assert!(world.gates().is_empty());
+    world.all_is_well();
+}
+
+#[test]
+fn a_last_line_without_an_end_is_the_end_of_the_turn() {
+    let works = r#"echo 1 > new.txt
+printf '%s' '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn","usage":{"inputTokens":100,"outputTokens":20,"totalTokens":120}}}'
+exit 0"#;
+    let world = world_of("", works, "");
+    world.autopilot(&["--max-iterations", "3"]).code(0);
+    let task = world.show("t");
+    assert_eq!((&task["iterations"], &task["tokensUsed"]), (&1.into(), &120.into()), "{task}");
+    world.all_is_well();
+}
+
+/// As Codex does: who is refused something ends its turn.
+#[test]
+fn an_agent_whose_turn_ends_by_a_rejection_is_told_of_it_in_its_next_one() {
+    let works = r#"case "$line" in
+*'These tool calls were refused'*) echo 1 > new.txt; git axiom signal complete; ends end_turn;;
+*) echo 0 > old.txt; ask one '{"command":"make x"}'; ends cancelled;;
+esac"#;
+    let world = world_of("", works, "permissionTimeout = 1");
+    world.autopilot(&["--max-iterations", "3"]).code(0);
+    let task = world.show("t");
+    assert_eq!((world.lines("answers"), &task["iterations"]), (vec!["one no".to_owned()], &2.into()), "{task}");
+    assert!(world.lines("heard").join("").contains("run: make x (rejected, nobody answered)"));
+    world.all_is_well();
+}
+
+/// As adapters do whose program was killed.
+#[test]
+fn a_turn_that_is_broken_off_is_gone_on_with_in_its_session() {
+    let error = r#"say '{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Internal error","data":{"details":"the process exited unexpectedly"}}}'"#;
+    broken_off_by(error);
+    broken_off_by("exit 1");
+}
+
+fn broken_off_by(end: &str) {
+    let works = r#"case "$(cat 'BESIDE/heard')" in
+*session/resume*) echo 1 > new.txt; git axiom signal complete; ends end_turn;;
+*) update '{"sessionUpdate":"tool_call","toolCallId":"c","kind":"execute","status":"in_progress","rawInput":{"command":"make x"}}'
+   END;;
+esac"#;
+    let world = world_of("", &works.replace("END", end), "");
+    world.autopilot(&["--max-iterations", "3"]).code(0);
+    assert_eq!(world.env.read("new.txt"), "1\n");
+    let heard = world.lines("heard").join("\n");
+    assert!(heard.contains("session/resume") && heard.contains("# Go on with task"), "{heard}");
+    world.all_is_well();
+}

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use axiom_model::agent::stream::summary::StreamSummary;
 use axiom_model::base::ids::Token;
 use axiom_model::work::iteration_marker::IterationMarker;
-use axiom_model::work::permissions::permission_question::PermissionQuestion;
+use axiom_model::work::permissions::permission_question::{PermissionEnd, PermissionQuestion};
 use axiom_model::work::signals::signal::AgentSignal;
 
 /// How far the signals of an iteration were read.
@@ -21,6 +21,8 @@ pub(crate) struct SignalCounts {
     pub(crate) reported: u64,
     /// The permissions that its agent waits for, as far as they were read.
     pub(crate) asked: Vec<PermissionQuestion>,
+    /// What it was refused, in words: an agent whose turn ended by that is told in its next one.
+    pub(crate) refused: Vec<String>,
 }
 
 impl IterationWatch {
@@ -28,9 +30,18 @@ impl IterationWatch {
     pub(crate) fn hear_permission(&mut self, signal: &AgentSignal) {
         if let AgentSignal::PermissionAsked(question) = signal {
             self.signals.asked.push((**question).clone());
-        } else if let AgentSignal::PermissionEnded { number, .. } = signal {
-            self.signals.asked.retain(|asked| asked.number != *number);
+        } else if let AgentSignal::PermissionEnded { number, end } = signal {
+            let SignalCounts { asked, refused, .. } = &mut self.signals;
+            let ended = asked.iter().position(|asked| asked.number == *number).map(|at| asked.remove(at));
+            if let (Some(ended), PermissionEnd::Rejected | PermissionEnd::Unanswered) = (ended, end) {
+                refused.push(format!("{} ({})", ended.about, end.in_words()));
+            }
         }
+    }
+
+    /// What its output says, and what it was refused.
+    pub(crate) fn told_and_refused(&self) -> (StreamSummary, Vec<String>) {
+        (self.told.clone(), self.signals.refused.clone())
     }
 }
 

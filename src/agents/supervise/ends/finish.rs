@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::keeping::{IterationCommit, keep_what_is_left};
 use super::not_committed::{CommittedIteration, committed};
 use crate::supervise::core::SessionCore;
+use crate::supervise::core::iteration_watch::IterationWatch;
 use crate::supervise::core::work_ends::{HaltedTaskFate, WorkEnd};
 use crate::supervise::iterations::iteration_care::IterationCare;
 use crate::supervise::iterations::releasing::waits_for_others;
@@ -63,17 +64,17 @@ impl IterationCare {
         env::fault_point("finish.leftovers-committed");
         let run = core.desk.ctx.layout().agents().run(agent, &token);
         stash_after(&mut core.desk, &case.id, &run);
-        let told = core.runs.watch(agent).map(|watch| watch.told.clone()).unwrap_or_default();
+        let (told, refused) = core.runs.watch(agent).map(IterationWatch::told_and_refused).unwrap_or_default();
         let outcome = outcome_by_output(core.desk.ctx, &work, outcome, end, &told, left);
         let silent_end = core.runs.silent_end(core.desk.ctx, (agent, &case), (end, exit), (&outcome, &told), &kept.to)?;
         let left_out = kept.left_out.clone();
-        let cut_off = outcome == IterationOutcome::Crashed || was_cut_off(end, &outcome);
+        let cut_off = outcome == IterationOutcome::Crashed || was_cut_off(end, &outcome, &told);
         let (resumed, session) = session_after(core.desk.ctx, &work, end, &outcome, &told, kept.to != from);
         let cut = last_run::tells_where(end, &outcome).then(|| Box::new(core.runs.cut_off(core.desk.ctx, agent, &work, &run)));
         let by_keeper = exit.map(|exit| (exit.millis(), Some(exit.ended_at)));
         let ran = by_keeper.unwrap_or_else(|| core.runs.ran_until_cut_off(core.desk.ctx, agent, &work, &run));
         let (task, told, outcome) = (&case, &told, &outcome);
-        let ran = EndedIteration { task, exit, ran, told, outcome, silent_end, from, resumed, session, cut_off };
+        let ran = EndedIteration { task, exit, ran, told, refused, outcome, silent_end, from, resumed, session, cut_off };
         let discarded = *end == AgentProgramEnd::Killed;
         let how = if discarded { "killed".to_owned() } else { describe(outcome) };
         let report = IterationReport { cut, discarded, ..report_of(core.desk.ctx, &core.setup, ran, kept) };
@@ -130,7 +131,19 @@ fn outcome_by_output(
 }
 
 fn report_of(ctx: &Context, setup: &SessionSetup, ran: EndedIteration<'_>, kept: IterationCommit) -> IterationReport {
-    let EndedIteration { task, exit, ran: (ran_ms, ended_at), told, outcome, silent_end, from, resumed, session, cut_off } = ran;
+    let EndedIteration {
+        task,
+        exit,
+        ran: (ran_ms, ended_at),
+        told,
+        refused,
+        outcome,
+        silent_end,
+        from,
+        resumed,
+        session,
+        cut_off,
+    } = ran;
     let usage = new_usage(ctx, setup, task, &told.usage, resumed.is_some());
     IterationReport {
         outcome: outcome.clone(),
@@ -147,7 +160,7 @@ fn report_of(ctx: &Context, setup: &SessionSetup, ran: EndedIteration<'_>, kept:
         not_started: false,
         // That the program did not know its session says nothing of the task.
         silent_end: silent_end.filter(|_| resumed != Some(ResumedRunResult::InVain)),
-        denied: last_run::denied(told),
+        denied: last_run::denied(told, &refused),
         unfinished: last_run::unfinished(told, cut_off),
         cut: None,
         session,
@@ -172,6 +185,8 @@ struct EndedIteration<'a> {
     /// How long it ran, in milliseconds, and when it ended, where that is known.
     ran: (u64, Option<Timestamp>),
     told: &'a StreamSummary,
+    /// The permissions that its agent did not get, in words.
+    refused: Vec<String>,
     outcome: &'a IterationOutcome,
     silent_end: Option<SilentProgramEnd>,
     from: Oid,

@@ -62,7 +62,7 @@ pub(crate) fn session_after(
             cached: told.usage.cached.or(before.cached),
             cost_usd: told.usage.cost_usd.or(before.cost_usd),
         },
-        open: resuming::was_cut_off(end, outcome),
+        open: resuming::was_cut_off(end, outcome, told),
     };
     (resumed, Some(Box::new(session)))
 }

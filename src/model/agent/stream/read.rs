@@ -124,7 +124,7 @@ fn said(rule: &StreamRule, at: &Value, about: StreamRuleContext<'_>) -> Option<S
         }
         StreamRuleKind::Error => {
             let (trouble, status) = trouble(rule, at, &words(&rule.text).unwrap_or_default(), about);
-            StreamEvent::Failed(AgentRunFailure { trouble, status, message: error(&rule.text) })
+            StreamEvent::Failed(AgentRunFailure { trouble, status, message: error(&rule.text), broke_off: false })
         }
     };
     let answer = if rule.is == StreamRuleKind::Usage { words(&rule.id) } else { None };

@@ -215,6 +215,9 @@ pub struct AgentRunFailure {
     pub status: Option<u16>,
     /// The message, as the program gives it.
     pub message: String,
+    /// Whether it broke off what was going on, so that the session can be gone on with.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub broke_off: bool,
 }
 
 /// The beginning of `text`, at most `limit` bytes of it.

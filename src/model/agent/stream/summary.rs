@@ -221,8 +221,12 @@ mod tests {
 
     #[test]
     fn a_success_after_a_failure_ends_it_and_a_failure_after_a_success_counts() {
-        let failed =
-            StreamEvent::Failed(AgentRunFailure { trouble: ModelTrouble::Overload, status: Some(529), message: "x".into() });
+        let failed = StreamEvent::Failed(AgentRunFailure {
+            trouble: ModelTrouble::Overload,
+            status: Some(529),
+            message: "x".into(),
+            broke_off: false,
+        });
         let ended = |success| StreamEvent::Ended(AgentRunResult { success, text: None });
         let mut sum = summary(UsageCounting::Run, CostCounting::None);
         sum.add(&failed);

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::stream::stream_event::ToolCallStart;
+use crate::agent::stream::stream_event::{ToolCallDenial, ToolCallStart};
 use crate::agent::stream::summary::StreamSummary;
 use crate::agent::tool_kind::ToolKind;
 use crate::base::names::Oid;
@@ -98,9 +98,10 @@ pub fn leaves_open(outcome: &IterationOutcome) -> bool {
     }
 }
 
-/// The refused calls in words.
-pub fn denied(told: &StreamSummary) -> Vec<String> {
-    told.denied.iter().take(MOST).map(|one| short(&one.in_words())).collect()
+/// The refused calls in words: by the program, and by whoever was asked for a permission.
+pub fn denied(told: &StreamSummary, refused: &[String]) -> Vec<String> {
+    let by_program = told.denied.iter().map(ToolCallDenial::in_words);
+    by_program.chain(refused.iter().cloned()).take(MOST).map(|one| short(&one)).collect()
 }
 
 /// Whether it is told where the program was: where a crash cut it off or somebody stopped it, and its work counts.
@@ -201,6 +202,9 @@ pub(crate) mod tests {
         assert_eq!((unfinished(&broken, false), unfinished(&done, true)), (vec!["mail".into()], vec!["mail".to_owned()]));
         broken.add(&StreamEvent::ResponseReceived(ModelExchange::default()));
         assert_eq!(unfinished(&broken, true), ["mail"]);
-        assert_eq!(denied(&told), ["Bash git push && make: not  allowed", "x"]);
+        assert_eq!(
+            denied(&told, &["run: ls (rejected)".into()]),
+            ["Bash git push && make: not  allowed", "x", "run: ls (rejected)"]
+        );
     }
 }

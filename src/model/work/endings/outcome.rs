@@ -286,8 +286,12 @@ mod tests {
         let after = |failed: bool, left| {
             let mut told = StreamSummary::default();
             told.ended = Some(AgentRunResult { success: !failed, text: None });
-            told.failed =
-                failed.then(|| AgentRunFailure { trouble: ModelTrouble::Overload, status: None, message: "busy".into() });
+            told.failed = failed.then(|| AgentRunFailure {
+                trouble: ModelTrouble::Overload,
+                status: None,
+                message: "busy".into(),
+                broke_off: false,
+            });
             by_output(open.clone(), &AgentProgramEnd::Exited(0), &told, left)
         };
         let mut success = StreamSummary::default();

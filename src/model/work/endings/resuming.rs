@@ -17,7 +17,7 @@ const KILLED_BY: [i32; 5] = [1, 2, 3, 9, 15];
 const PLACE: &str = "{session}";
 
 /// Whether an iteration was cut off, where its program could go on: it did not end by itself, and what it did is all there.
-pub fn was_cut_off(end: &AgentProgramEnd, outcome: &IterationOutcome) -> bool {
+pub fn was_cut_off(end: &AgentProgramEnd, outcome: &IterationOutcome, told: &StreamSummary) -> bool {
     match outcome {
         // After a stop of the machine its own files may be incomplete as well.
         IterationOutcome::Crashed => *end == AgentProgramEnd::KeeperDied,
@@ -25,8 +25,9 @@ pub fn was_cut_off(end: &AgentProgramEnd, outcome: &IterationOutcome) -> bool {
         IterationOutcome::Unfinished { .. } => match end {
             AgentProgramEnd::Signalled(signal) => KILLED_BY.contains(signal),
             AgentProgramEnd::OverLimit(_) => true,
-            AgentProgramEnd::Exited(_)
-            | AgentProgramEnd::Stopped
+            // What it runs may have died, and not it.
+            AgentProgramEnd::Exited(_) => told.failed.as_ref().is_some_and(|failed| failed.broke_off),
+            AgentProgramEnd::Stopped
             | AgentProgramEnd::Killed
             | AgentProgramEnd::CannotStart(_)
             | AgentProgramEnd::NotStarted(_)
@@ -208,7 +209,7 @@ mod tests {
             (AgentProgramEnd::Stopped, IterationOutcome::Complete, false),
             (AgentProgramEnd::Exited(1), IterationOutcome::Limited { why: "x".into(), seconds: None }, false),
         ] {
-            assert_eq!(was_cut_off(&end, &outcome), expected, "{end:?} {outcome:?}");
+            assert_eq!(was_cut_off(&end, &outcome, &StreamSummary::new(&claude().stream)), expected, "{end:?} {outcome:?}");
         }
     }
 

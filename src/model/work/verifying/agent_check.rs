@@ -152,7 +152,7 @@ mod tests {
         let why = String::new;
         let mut told = StreamSummary::default();
         told.last_wait = waits.map(|trouble| ModelWait { trouble, status: None, why: why(), seconds: None });
-        told.failed = failed.map(|trouble| AgentRunFailure { trouble, status: None, message: why() });
+        told.failed = failed.map(|trouble| AgentRunFailure { trouble, status: None, message: why(), broke_off: false });
         told.ended = ended.map(|success| AgentRunResult { success, text: None });
         told
     }

@@ -1,12 +1,14 @@
-//! The lines to and from a program. The thread that reads its output never waits: what it answers goes through a queue of bounded length to a
-//! thread that writes.
+//! The lines to and from a program. The thread that reads its output never waits: what it answers goes through a queue to a thread that writes.
+//! No answer is left out: where too many wait to be read, the turn ends.
 
 use std::io::Write;
 use std::process::ChildStdin;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::line_reader::{AcpLineReader, ReadLine};
 use super::permissions::PermissionDesk;
 use crate::keeper::spool::SignalSpool;
 use crate::run_folder::spec::{KeeperSpec, MAX_PROMPT};
@@ -14,11 +16,10 @@ use axiom_base::error::{Error, Result};
 use axiom_base::files;
 use axiom_model::acp::client::{AcpClient, AcpEffect, AcpOpening, AcpPermissionRequest};
 use axiom_model::agent::stream::decode::StreamDecoder;
-use axiom_model::agent::stream::lines::StreamLineBuffer;
 use axiom_model::agent::stream::stream_event::StreamEvent;
 use axiom_model::work::signals::signal::AgentSignal;
 
-/// How many lines may wait to be written. A program that does not read gets no more answers.
+/// How many lines may wait to be written when one more request is answered. A program that asks and does not read is at its end.
 const MOST_LINES: usize = 1024;
 
 /// How long a program may take to end by itself whose turn is over.
@@ -29,7 +30,7 @@ const CLOSING: Duration = Duration::from_millis(500);
 struct AcpShared {
     client: AcpClient,
     /// To the program; `None` once its input is closed.
-    to: Option<SyncSender<String>>,
+    to: Option<LineSender>,
     asked: Vec<AcpPermissionRequest>,
     is_over: bool,
 }
@@ -50,10 +51,33 @@ impl AcpShared {
     }
 
     fn send(&self, line: String) {
-        if let Some(to) = &self.to {
-            let _ = to.try_send(line);
+        if let Some(LineSender { to, waiting }) = &self.to {
+            waiting.fetch_add(1, Ordering::Relaxed);
+            let _ = to.send(line);
         }
     }
+
+    /// What follows from a line of the program.
+    fn heard(&mut self, line: ReadLine<'_>) -> Vec<AcpEffect> {
+        let effects = match line {
+            ReadLine::Whole(line) => self.client.line(&String::from_utf8_lossy(line)),
+            ReadLine::Shortened(line) => self.client.long_line(&String::from_utf8_lossy(line)),
+        };
+        let mut told = self.carry_out(effects);
+        if self.to.as_ref().is_some_and(|to| to.waiting.load(Ordering::Relaxed) > MOST_LINES) {
+            let effects = self.client.gives_up("the agent does not read what it is answered");
+            told.extend(self.carry_out(effects));
+        }
+        told
+    }
+}
+
+/// The beginning of the queue.
+#[derive(Debug)]
+struct LineSender {
+    to: Sender<String>,
+    /// How many lines are in it.
+    waiting: Arc<AtomicUsize>,
 }
 
 fn lock(shared: &Mutex<AcpShared>) -> MutexGuard<'_, AcpShared> {
@@ -63,7 +87,7 @@ fn lock(shared: &Mutex<AcpShared>) -> MutexGuard<'_, AcpShared> {
 /// The side of the thread that reads.
 #[derive(Debug)]
 pub(in crate::keeper) struct AcpTap {
-    lines: StreamLineBuffer,
+    lines: AcpLineReader,
     shared: Arc<Mutex<AcpShared>>,
 }
 
@@ -71,30 +95,58 @@ impl AcpTap {
     /// Takes up the lines that end in `bytes`: what they say of the work is returned, and what the agent reports by the protocol.
     pub fn feed(&mut self, bytes: &[u8], decoder: &mut StreamDecoder) -> (Vec<StreamEvent>, Vec<AgentSignal>) {
         let Self { lines, shared } = self;
-        let (mut seen, mut reports) = (Vec::new(), Vec::new());
-        lines.feed(bytes, |line| {
-            let text = String::from_utf8_lossy(line);
-            let mut shared = lock(shared);
-            let again = shared.client.is_told_again();
-            let effects = shared.client.line(&text);
-            let told = shared.carry_out(effects);
-            drop(shared);
-            if !again {
-                seen.extend(decoder.line(line).unwrap_or_default());
-            }
-            for effect in told {
-                match effect {
-                    AcpEffect::Says(event) => {
-                        // A text whose pieces were coming is whole.
-                        seen.extend(decoder.end());
-                        seen.push(event);
-                    }
-                    AcpEffect::Reports(signal) => reports.push(signal),
-                    AcpEffect::Sends(_) | AcpEffect::Asks(_) | AcpEffect::Ends => {}
+        let mut heard = HeardLines { shared, decoder, seen: Vec::new(), reports: Vec::new() };
+        lines.feed(bytes, |line| heard.take(line));
+        (heard.seen, heard.reports)
+    }
+
+    /// The same of the last line, which may have no end.
+    pub fn end(&mut self, decoder: &mut StreamDecoder) -> (Vec<StreamEvent>, Vec<AgentSignal>) {
+        let Self { lines, shared } = self;
+        let mut heard = HeardLines { shared, decoder, seen: Vec::new(), reports: Vec::new() };
+        lines.end(|line| heard.take(line));
+        let mut shared = lock(heard.shared);
+        let effects = shared.client.hears_no_more();
+        let told = shared.carry_out(effects);
+        drop(shared);
+        heard.say(told);
+        (heard.seen, heard.reports)
+    }
+}
+
+/// What the lines say that come at once.
+struct HeardLines<'a> {
+    shared: &'a Mutex<AcpShared>,
+    decoder: &'a mut StreamDecoder,
+    seen: Vec<StreamEvent>,
+    reports: Vec<AgentSignal>,
+}
+
+impl HeardLines<'_> {
+    fn take(&mut self, line: ReadLine<'_>) {
+        let mut shared = lock(self.shared);
+        let again = shared.client.is_told_again();
+        let told = shared.heard(line);
+        drop(shared);
+        let (ReadLine::Whole(text) | ReadLine::Shortened(text)) = line;
+        if !again {
+            self.seen.extend(self.decoder.line(text).unwrap_or_default());
+        }
+        self.say(told);
+    }
+
+    fn say(&mut self, told: Vec<AcpEffect>) {
+        for effect in told {
+            match effect {
+                AcpEffect::Says(event) => {
+                    // A text whose pieces were coming is whole.
+                    self.seen.extend(self.decoder.end());
+                    self.seen.push(event);
                 }
+                AcpEffect::Reports(signal) => self.reports.push(signal),
+                AcpEffect::Sends(_) | AcpEffect::Asks(_) | AcpEffect::Ends => {}
             }
-        });
-        (seen, reports)
+        }
     }
 }
 
@@ -153,27 +205,29 @@ pub(in crate::keeper) fn open(spec: &KeeperSpec, stdin: Option<ChildStdin>) -> R
         trouble: spec.reading.rules.trouble.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let (to, lines) = sync_channel(MOST_LINES);
-    let thread = std::thread::Builder::new().name("stdin".into()).spawn(move || write(stdin, &lines));
+    let ((to, lines), waiting) = (channel(), Arc::new(AtomicUsize::new(0)));
+    let to = LineSender { to, waiting: Arc::clone(&waiting) };
+    let thread = std::thread::Builder::new().name("stdin".into()).spawn(move || write(stdin, &lines, &waiting));
     thread.map_err(|e| Error::io("start a thread for", &spec.prompt_file, e))?;
     let (client, first) = AcpClient::begin(opening);
     let mut shared = AcpShared { client, to: Some(to), asked: Vec::new(), is_over: false };
     shared.carry_out(vec![first]);
     let shared = Arc::new(Mutex::new(shared));
-    let tap = AcpTap { lines: StreamLineBuffer::default(), shared: Arc::clone(&shared) };
+    let tap = AcpTap { lines: AcpLineReader::default(), shared: Arc::clone(&shared) };
     Ok(Some((
         tap,
         AcpConnection { lines: AcpSessionLines(shared), permissions: PermissionDesk::new(spec, settings), over: None },
     )))
 }
 
-fn write(mut stdin: ChildStdin, lines: &Receiver<String>) {
+fn write(mut stdin: ChildStdin, lines: &Receiver<String>, waiting: &AtomicUsize) {
     // The input ends with the queue, or where the program reads no more.
     while let Ok(mut line) = lines.recv() {
         line.push('\n');
         if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
             return;
         }
+        waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
