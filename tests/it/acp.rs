@@ -111,6 +111,19 @@ fn every_byte_goes_through_as_it_came() {
     }
 }
 
+/// Each of its lines would wait for a checkpoint of its own.
+#[test]
+fn what_an_agent_has_said_that_has_ended_is_passed_on_at_once() {
+    let env = prepared();
+    let asks = |n: usize| {
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{n},\"method\":\"session/request_permission\",\"params\":{{\"sessionId\":\"s\",\"toolCall\":{{\"toolCallId\":\"c{n}\",\"rawInput\":{{\"command\":\"rm -rf x{n}\"}}}}}}}}\n"
+        )
+    };
+    let bytes: Vec<u8> = (0..200).map(asks).collect::<String>().into_bytes();
+    assert!(through(&env, &env.repo(), &bytes) == bytes);
+}
+
 #[test]
 fn a_prompt_is_saved_before_the_agent_reads_it_and_a_deletion_before_it_is_allowed() {
     let env = prepared();

@@ -298,9 +298,9 @@ fn removes(object: &Map<String, Value>) -> bool {
     let says = |value: &Value| matches!(value.as_str(), Some("delete" | "remove" | "move" | "rename"));
     let kinds = ["type", "kind"].iter().filter_map(|key| object.get(*key));
     let moves = |object: &Map<String, Value>| object.get("move_path").is_some_and(|path| !path.is_null());
-    let is_said = |kind: &Value| match kind {
-        Value::Object(kind) => kind.get("type").is_some_and(says) || moves(kind),
-        other => says(other),
+    let is_said = |kind: &Value| {
+        let within = |kind: &Map<String, Value>| kind.get("type").is_some_and(says) || moves(kind);
+        says(kind) || kind.as_object().is_some_and(within)
     };
     let updates = object.get("update").and_then(Value::as_object);
     kinds.into_iter().any(is_said) || object.contains_key("delete") || moves(object) || updates.is_some_and(moves)

@@ -1,5 +1,6 @@
 //! The lines of both sides, as one conversation.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::pass_on::LineListener;
@@ -24,6 +25,8 @@ pub(super) struct AcpConversation {
     pub saver: AcpSaver,
     /// Whether the agent is told what a human took back.
     pub tells: bool,
+    /// Whether the agent has ended.
+    pub has_ended: Arc<AtomicBool>,
 }
 
 /// What a line waits for.
@@ -54,7 +57,7 @@ impl LineListener for AcpConversation {
     }
 
     fn wait(&mut self, wait: AwaitedLine, whole: Option<&[u8]>) -> Option<Vec<u8>> {
-        let fact = wait.save.wait().filter(|_| wait.tells)?;
+        let fact = wait.save.wait(&self.has_ended).filter(|_| wait.tells)?;
         // Of a line that is no text nothing is changed.
         with_block(std::str::from_utf8(whole?).ok()?, &fact).map(String::into_bytes)
     }

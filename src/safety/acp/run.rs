@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -61,7 +62,11 @@ pub fn run(wanted: AcpRun) -> Result<u8> {
     let Some((to_agent, from_agent)) = program.pipes() else { return Err(Error::new(Code::Internal, "the agent has no pipes")) };
     let saver = AcpSaver::begin(wanted.folder)?;
     let watcher = Arc::new(Mutex::new(AcpWatcher::new(name_of(&wanted.command))));
-    let side = |side| AcpConversation { side, watcher: watcher.clone(), saver: saver.clone(), tells: wanted.tells };
+    let has_ended = Arc::new(AtomicBool::new(false));
+    let side = |side| {
+        let (watcher, saver, has_ended) = (watcher.clone(), saver.clone(), has_ended.clone());
+        AcpConversation { side, watcher, saver, tells: wanted.tells, has_ended }
+    };
     let (tell, events) = mpsc::channel();
     let (mut editor, mut agent) = (side(AcpSide::Editor), side(AcpSide::Agent));
     let from_editor = own_pipe(std::io::stdin().as_fd())?;
@@ -74,7 +79,12 @@ pub fn run(wanted: AcpRun) -> Result<u8> {
         pass_on(from_agent, to_editor, &mut agent);
         AcpRunEvent::AgentDone
     })?;
-    in_thread("end", &tell, move || AcpRunEvent::Ended(program.wait()))?;
+    let to_note = has_ended.clone();
+    in_thread("end", &tell, move || {
+        let status = program.wait();
+        to_note.store(true, Ordering::Relaxed);
+        AcpRunEvent::Ended(status)
+    })?;
     watch_signals(&tell)?;
     let status = until_the_end(&events, guard)?;
     let ends = watcher.lock().unwrap_or_else(PoisonError::into_inner).ends();

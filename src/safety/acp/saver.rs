@@ -23,6 +23,8 @@ use axiom_process::os::guarded::ProgramGuard;
 const MOST: usize = 64;
 /// How long a line waits at most; the hook itself gives up earlier.
 const LONGEST: Duration = Duration::from_secs(20);
+/// How soon it is seen that the agent has ended.
+const LOOK: Duration = Duration::from_millis(50);
 /// The most that is read of an answer.
 const LONGEST_ANSWER: u64 = 64 * 1024;
 
@@ -108,15 +110,22 @@ fn job(call: Option<AcpHookCall>) -> (SaverJob, AwaitedSave) {
 }
 
 impl AwaitedSave {
-    /// Waits for it, and returns what the agent is told. A hook that hangs is ended, and the line goes on.
-    pub(super) fn wait(self) -> Option<String> {
-        match self.done.recv_timeout(LONGEST) {
-            Ok(fact) => fact,
-            Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => {
-                complain(&format!("a line waited {} s for what is to be saved before it, and goes on", LONGEST.as_secs()));
-                self.is_late.store(true, Ordering::Relaxed);
-                None
+    /// Waits for it, and returns what the agent is told. A hook that hangs is ended, and the line goes on; so does what an agent has said that
+    /// has ended: it does nothing more.
+    pub(super) fn wait(self, has_ended: &AtomicBool) -> Option<String> {
+        let until = Instant::now() + LONGEST;
+        loop {
+            let is_over = has_ended.load(Ordering::Relaxed);
+            match self.done.recv_timeout(if is_over { Duration::ZERO } else { LOOK }) {
+                Ok(fact) => return fact,
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) if is_over => return None,
+                Err(RecvTimeoutError::Timeout) if Instant::now() < until => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    complain(&format!("a line waited {} s for what is to be saved before it, and goes on", LONGEST.as_secs()));
+                    self.is_late.store(true, Ordering::Relaxed);
+                    return None;
+                }
             }
         }
     }
