@@ -110,6 +110,7 @@ mod pictures;
 mod platforms;
 mod plugins;
 mod private_files;
+mod prompt_costs;
 mod prompts;
 mod purge;
 mod purge_keeps;
