@@ -38,8 +38,10 @@ use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::capture_ref;
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
-use axiom_model::checkpoint::stamp::AttachedSessionStamp;
+use axiom_model::checkpoint::stamp::{AttachedSessionStamp, prompt_number};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
+use axiom_store::beside::attach::AttachFiles;
+use axiom_store::beside::attach::prompt_files::PromptLine;
 use axiom_store::log_files::line::MAX_LINE;
 
 pub use captured::{CapturedSubmodule, CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
@@ -93,13 +95,16 @@ pub struct CheckpointRequest {
     pub own: Option<PathBuf>,
     /// Until when files are read, where somebody waits.
     pub until: Option<Instant>,
+    /// What is kept of the prompt before which it is made.
+    pub first_line: Option<String>,
 }
 
 impl CheckpointRequest {
     /// An automatic checkpoint.
     pub fn by(trigger: CheckpointTrigger) -> Self {
         let (named, kept) = (NamedPaths::default(), Vec::new());
-        Self { name: None, trigger, about: None, only: None, kept, attached: None, named, own: None, until: None }
+        let (name, about, only, attached, own, until, first_line) = (None, None, None, None, None, None, None);
+        Self { name, trigger, about, only, kept, attached, named, own, until, first_line }
     }
 }
 
@@ -183,6 +188,7 @@ fn intend_and_make(
 ) -> Result<(CheckpointRecord, CheckpointCaptures)> {
     let name = name::intend(ctx, wanted)?;
     env::fault_point("checkpoint.intended");
+    note_first_line(ctx, &name, wanted);
     match make(ctx, &name, wanted, looked) {
         Ok(made) => {
             if !is_waited_for(wanted.trigger) {
@@ -201,6 +207,14 @@ fn intend_and_make(
                 }
             }
         }
+    }
+}
+
+/// Keeps the first line of the prompt that a checkpoint is made before. Like the intent, it is synced together with the objects.
+fn note_first_line(ctx: &Context, name: &CheckpointName, wanted: &CheckpointRequest) {
+    let Some((number, text)) = prompt_number(name.as_str()).zip(wanted.first_line.clone()) else { return };
+    if let Err(error) = AttachFiles::of(ctx.layout()).prompts().add_line(&PromptLine { number, text }) {
+        tracing::debug!(%error, "the first line of a prompt was not kept");
     }
 }
 
@@ -305,17 +319,20 @@ fn publish(
     Ok((document, objects.capture, captured, refs))
 }
 
+/// The branch that work is merged into, where a session or the configuration says which.
+fn chosen_target(ctx: &Context) -> Option<RefName> {
+    let session = ctx.state().record.session.as_ref().map(|session| session.target.clone());
+    session.or_else(|| ctx.config.merge.target.as_deref().map(RefName::branch_named))
+}
+
 /// The branch that work is merged into: the session's (the last one's, when none runs), the configured one, or the one
 /// that is checked out.
 ///
 /// # Errors
 /// `TARGET_MISSING` where there is no such branch.
 pub fn target_branch(ctx: &Context) -> Result<RefName> {
-    if let Some(session) = &ctx.state().record.session {
-        return Ok(session.target.clone());
-    }
-    if let Some(target) = &ctx.config.merge.target {
-        return Ok(RefName::branch_named(target));
+    if let Some(chosen) = chosen_target(ctx) {
+        return Ok(chosen);
     }
     match ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?.branch() {
         Some(branch) => Ok(branch.clone()),

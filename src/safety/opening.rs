@@ -1,6 +1,7 @@
 //! Opening a repository for a purpose, and what its first operation after a start of the machine does first.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::beside_log::journals::deinit::not_leaving;
 use crate::beside_log::journals::purge::not_purging;
@@ -23,7 +24,11 @@ use axiom_store::states::handle::Store;
 /// repository is not UTF-8; those of [`placement::settle`]; the codes of a damaged log;
 /// `OPERATION_OPEN` where git axiom is half out of the repository.
 pub fn open(cwd: &Path, purpose: VerbPurpose) -> Result<Context> {
-    let repo = Repository::discover(cwd)?;
+    open_found(Arc::new(Repository::discover(cwd)?), purpose)
+}
+
+/// As [`open`], where the repository is known.
+pub(crate) fn open_found(repo: Arc<Repository>, purpose: VerbPurpose) -> Result<Context> {
     not_leaving(repo.common_dir())?;
     not_purging(repo.common_dir(), purpose)?;
     of(repo, purpose)
@@ -33,10 +38,10 @@ pub fn open(cwd: &Path, purpose: VerbPurpose) -> Result<Context> {
 pub fn open_to_purge(cwd: &Path) -> Result<Context> {
     let repo = Repository::discover(cwd)?;
     not_leaving(repo.common_dir())?;
-    of(repo, VerbPurpose::Write)
+    of(Arc::new(repo), VerbPurpose::Write)
 }
 
-fn of(repo: Repository, purpose: VerbPurpose) -> Result<Context> {
+fn of(repo: Arc<Repository>, purpose: VerbPurpose) -> Result<Context> {
     repo.worktrees().require_plain_place()?;
     let newest = match purpose {
         VerbPurpose::LookBack => Store::load_with_newest_events(StoreLayout::new(repo.common_dir()))?,

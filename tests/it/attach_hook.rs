@@ -420,6 +420,9 @@ fn lines_of_two_worktrees_that_wait_for_one_joiner_are_saved_for_each_session() 
     };
     prompt(&scratch.path(), "one");
     prompt(&other, "two");
+    // What a prompt leaves to the background looks at the other worktree too: it would save what is edited meanwhile for one session.
+    let spool = scratch.path().join(".git/axiom/attach/spool");
+    wait_until("what the prompts left is done", || std::fs::read_dir(&spool).unwrap().next().is_none());
     let edited = |folder: &std::path::Path, session: &str| {
         std::fs::write(folder.join("a.txt"), format!("of {session}\n")).unwrap();
         let path = folder.join("a.txt").display().to_string();

@@ -115,6 +115,7 @@ mod plugins;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod power_loss;
 mod private_files;
+mod prompt_costs;
 mod prompts;
 mod purge;
 mod purge_keeps;

@@ -8,12 +8,14 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use rustix::fs::OFlags;
+
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::platform;
 
 use super::folder_entries::{parent, sync_dir};
-use super::optional_read::{open_unblocked, says_nothing_is_there};
+use super::optional_read::{open_unblocked, open_unblocked_with, says_nothing_is_there};
 
 /// Reads a file of at most `limit` bytes.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
@@ -23,9 +25,11 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
 /// Like [`read`], but `None` where there is no such file. A link that leads nowhere is something that is there.
 pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     let is_link = || std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    // Opened without a look before: another process may remove it at any moment.
-    match open_unblocked(path) {
-        Err(e) if says_nothing_is_there(&e) && !is_link() => Ok(None),
+    // Opened without a look before: another process may remove it at any moment. A link is followed at the second try only, so that
+    // where nothing is one call tells.
+    match open_unblocked_with(path, OFlags::NOFOLLOW) {
+        Err(e) if e.kind() == ErrorKind::NotFound || says_nothing_is_there(&e) && !is_link() => Ok(None),
+        Err(_) => read(path, limit).map(Some),
         opened => content(opened, path, limit).map(Some),
     }
 }

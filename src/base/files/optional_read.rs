@@ -4,6 +4,8 @@ use std::fs::{DirEntry, File, FileType, Metadata};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use rustix::fs::{CWD, Mode, OFlags};
+
 use crate::error::{Error, Result};
 
 /// Whether an error means that there is nothing at a path: it is missing, or a parent is a file or a link that refers to
@@ -100,17 +102,16 @@ impl SmallFile {
 
 /// Reads a small regular file. Follows no link, does not wait (on a FIFO), and accepts no more than `limit` bytes.
 pub fn read_small(path: &Path, limit: u64) -> Result<SmallFile> {
-    read_small_with(path, limit, rustix::fs::OFlags::NOFOLLOW, |kind| kind.is_file())
+    read_small_with(path, limit, OFlags::NOFOLLOW, |kind| kind.is_file())
 }
 
 /// As [`read_small`], for a file of the user's: a link is followed, and a device (`/dev/null`) is read.
 pub fn read_small_of_user(path: &Path, limit: u64) -> Result<SmallFile> {
     use std::os::unix::fs::FileTypeExt;
-    read_small_with(path, limit, rustix::fs::OFlags::empty(), |kind| kind.is_file() || kind.is_char_device())
+    read_small_with(path, limit, OFlags::empty(), |kind| kind.is_file() || kind.is_char_device())
 }
 
-fn read_small_with(path: &Path, limit: u64, more: rustix::fs::OFlags, is_read: fn(FileType) -> bool) -> Result<SmallFile> {
-    use rustix::fs::{CWD, Mode, OFlags};
+fn read_small_with(path: &Path, limit: u64, more: OFlags, is_read: fn(FileType) -> bool) -> Result<SmallFile> {
     use rustix::io::Errno;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
     let file = match super::retry_interrupted::open_at(CWD, path, flags, Mode::empty()) {
@@ -136,7 +137,6 @@ fn read_small_with(path: &Path, limit: u64, more: rustix::fs::OFlags, is_read: f
 /// The last bytes of a regular file, at most `limit`, and whether these are all; `None` where there is none. Follows no link and does
 /// not wait (on a FIFO): what is not a regular file counts as none.
 pub fn read_end_of_regular(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, bool)>> {
-    use rustix::fs::{CWD, Mode, OFlags};
     use rustix::io::Errno;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let mut file = match super::retry_interrupted::open_at(CWD, path, flags, Mode::empty()) {
@@ -177,8 +177,12 @@ pub fn read_end(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 
 /// Opens a file for reading. What is no file never makes us wait: a FIFO in its place reads as empty.
 pub(super) fn open_unblocked(path: &Path) -> std::io::Result<File> {
-    use rustix::fs::{CWD, Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    open_unblocked_with(path, OFlags::empty())
+}
+
+/// The same with another flag.
+pub(super) fn open_unblocked_with(path: &Path, more: OFlags) -> std::io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
     Ok(File::from(super::retry_interrupted::open_at(CWD, path, flags, Mode::empty())?))
 }
 

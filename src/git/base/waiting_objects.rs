@@ -10,10 +10,10 @@ use gix::odb::memory::Storage;
 
 /// The largest object that waits in memory, in bytes.
 const LARGEST: usize = 64 * 1024;
-/// How many objects wait in memory. Each handle of gix gets a copy of them.
-const COUNT: usize = 64;
+/// How many objects wait in memory: the blobs that are too few for a pack, and as many trees. Each handle of gix gets a copy of them.
+const COUNT: usize = 256;
 /// How many bytes they have together.
-const BYTES: usize = 128 * 1024;
+const BYTES: usize = 512 * 1024;
 
 /// The objects that wait in memory, and those of the same operation that have landed: it reads them again at once.
 #[derive(Default)]
@@ -113,14 +113,16 @@ mod tests {
         for _ in 0..3 {
             assert!(large.take_in(id(0), Kind::Blob, &[0; LARGEST]), "the same again");
         }
-        assert!(large.take_in(id(1), Kind::Blob, &[0; LARGEST]));
-        assert!(!large.take_in(id(2), Kind::Blob, b"x"), "too many bytes");
+        for number in 1..BYTES / LARGEST {
+            assert!(large.take_in(id(number), Kind::Blob, &[0; LARGEST]));
+        }
+        assert!(!large.take_in(id(9), Kind::Blob, b"x"), "too many bytes");
         large.has_landed(id(0), 100);
         large.has_landed(id(0), 100);
         assert!(large.has(&id(1)) && !large.has(&id(0)));
         assert!(large.content(&id(0)).is_some() && large.size_landed(&id(0)) == Some(100));
         large.forget_landed();
         assert!(large.content(&id(0)).is_none() && large.content(&id(1)).is_some());
-        assert!(large.take_in(id(2), Kind::Blob, b"x"), "there is room again");
+        assert!(large.take_in(id(9), Kind::Blob, b"x"), "there is room again");
     }
 }

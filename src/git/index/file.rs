@@ -21,6 +21,9 @@ use crate::repo::shortcuts::read::forbidding_part;
 use crate::repo::worktrees::Worktree;
 use axiom_base::own_process::threads;
 
+/// In bytes.
+const LARGE: u64 = 1024 * 1024;
+
 /// The information in an index that a tree cannot hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -111,8 +114,10 @@ pub(crate) struct IndexFacts {
 
 /// Reads an index file with gix, which starts no process.
 pub(crate) fn read(repository: &Repository, index: &Path) -> Option<gix::index::File> {
-    // Left to itself, gix asks the system each time how many threads there can be: a dozen calls.
-    let options = gix::index::decode::Options { thread_limit: Some(threads::at_once()), ..Default::default() };
+    // Asking the system how many threads there can be takes a dozen calls, which a small index is not worth.
+    let is_large = index.metadata().is_ok_and(|meta| meta.len() > LARGE);
+    let options =
+        gix::index::decode::Options { thread_limit: Some(if is_large { threads::at_once() } else { 1 }), ..Default::default() };
     gix::index::File::at(index, repository.hash().gix(), true, options).ok()
 }
 

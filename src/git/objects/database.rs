@@ -99,12 +99,26 @@ impl Objects<'_> {
             return Ok(written);
         };
         let id = self.id_of(kind, content)?;
-        if !staged.keeps(&id) && !staged.stage.take_in(id, kind.in_gix(), content) {
-            self.write_into(staged.stage.open_folder(self.repo)?, kind, content, id)?;
-            staged.stage.note(id);
+        if !staged.keeps(&id) {
+            self.stage_new(&staged, kind, content, id)?;
         }
         self.repo.durability().note_written(id);
         Oid::from_bytes(id.as_bytes())
+    }
+
+    /// Puts an object that does not exist yet into the stage.
+    pub(super) fn stage_new(
+        &self,
+        staged: &StagedObjects<'_>,
+        kind: ObjectKind,
+        content: &[u8],
+        id: gix::ObjectId,
+    ) -> Result<()> {
+        if !staged.stage.take_in(id, kind.in_gix(), content) {
+            self.write_into(staged.stage.open_folder(self.repo)?, kind, content, id)?;
+            staged.stage.note(id);
+        }
+        Ok(())
     }
 
     fn write_into(&self, folder: &StageFolder, kind: ObjectKind, content: &[u8], id: gix::ObjectId) -> Result<()> {
@@ -242,7 +256,7 @@ impl Trees<'_> {
             key
         };
         sorted.sort_by_cached_key(|entry| key(entry));
-        let length = self.repo.gix()?.object_hash().len_in_bytes();
+        let length = self.repo.hash().gix().len_in_bytes();
         let mut content = Vec::new();
         for TreeEntry { mode, oid, name } in sorted {
             let id = gix_id(oid)?;

@@ -44,10 +44,8 @@ impl Durability<'_> {
     /// empty.
     pub(crate) fn freshen(&self, id: &gix::oid) -> bool {
         let loose = |objects: &Path| {
-            let file = loose_file(objects, id);
-            file.is_file()
-                && (self.repo.power_losses().objects_are_proved() || self.is_whole_at(objects, id))
-                && files::touch(&file)
+            (self.repo.power_losses().objects_are_proved() || self.is_whole_at(objects, id))
+                && files::touch(&loose_file(objects, id))
         };
         loose(&self.repo.common_dir().join("objects"))
             || self.with_packs(|pack| !pack.is_cruft && pack.has(id) && files::touch(&pack.file)).unwrap_or(false)

@@ -16,7 +16,7 @@ use crate::base::object_kind::ObjectKind;
 use crate::repo::repository::Repository;
 
 /// Up to so many new blobs become loose objects.
-const MANY: usize = 1000;
+const MANY: usize = 100;
 /// Larger blobs are always loose: there are not many of them, and they are not held in memory. In bytes.
 const LARGE: usize = 256 * 1024;
 /// How many bytes of blobs are held in memory, before it is known whether there are many.
@@ -76,8 +76,9 @@ impl<'r> NewBlobs<'r> {
 
     fn write_held(&mut self) -> Result<()> {
         self.bytes_held = 0;
-        for (_, content) in self.held.drain(..) {
-            self.repository.objects().write_blob(&content)?;
+        let Some(staged) = &self.staged else { return Ok(()) };
+        for (id, content) in self.held.drain(..) {
+            self.repository.objects().stage_new(staged, ObjectKind::Blob, &content, id)?;
         }
         Ok(())
     }

@@ -180,10 +180,10 @@ mod tests {
         let repo = scratch.repo();
         let tmp = scratch.path().join(".git/axiom/tmp");
         let oids: Vec<Oid> =
-            (0..10).map(|n| repo.objects().write_blob(format!("{n}").repeat(500 * n).as_bytes()).unwrap()).collect();
+            (0..200).map(|n| repo.objects().write_blob(format!("{n}").repeat(5 * n).as_bytes()).unwrap()).collect();
         assert!(!tmp.exists(), "nothing is written before it is known that they stay");
         for (number, oid) in oids.iter().enumerate() {
-            assert_eq!(repo.objects().read_blob(oid, 10_000).unwrap(), format!("{number}").repeat(500 * number).as_bytes());
+            assert_eq!(repo.objects().read_blob(oid, 10_000).unwrap(), format!("{number}").repeat(5 * number).as_bytes());
         }
         repo.durability().sync_objects().unwrap();
         assert!(oids.iter().all(|oid| is_named(&scratch, oid)));

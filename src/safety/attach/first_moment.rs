@@ -24,5 +24,5 @@ pub fn keep_first_moment(ctx: &Context, program: &str) -> Result<()> {
     }
     let own = Some(here.path().to_owned());
     let wanted = SaveRequest { stamp: Some(stamp), own, ..SaveRequest::all(CheckpointTrigger::Prompt) };
-    saving::in_time(here.path(), wanted).map(drop)
+    saving::in_time(&ctx.repo, wanted).map(drop)
 }

@@ -9,6 +9,7 @@ mod prepare;
 mod saving_at_once;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -45,7 +46,7 @@ struct AttachHookCall {
     event: AgentHookEvent,
     folder: PathBuf,
     stamp: AttachedSessionStamp,
-    repo: Repository,
+    repo: Arc<Repository>,
     /// The git directory of the session's worktree.
     git_dir: PathBuf,
     /// What is checked out in the session's worktree now.
@@ -183,6 +184,7 @@ impl AttachHookCall {
         let head = repo.refs().head(own).map(|head| own_commits::position(&head)).unwrap_or_default();
         let has_others = all.len() > 1;
         let stamp = stamp_of(&files, program, &event.session, worktree);
+        let repo = Arc::new(repo);
         Some(Self { program, event, folder, stamp, repo, git_dir, head, has_others, began, files })
     }
 

@@ -1,6 +1,6 @@
 //! Prompts before which nothing could be saved: the timeline shows them as such, since there is nothing to go back to.
 
-use super::prompt_lines::{first_line, locked};
+use super::prompt_lines::first_line;
 use crate::context::handle::Context;
 use axiom_base::error::Result;
 use axiom_model::checkpoint::record::CheckpointRecord;
@@ -13,7 +13,7 @@ const MOST: usize = 50;
 
 /// Notes one, with its first line where `keeps` says so.
 pub(super) fn note(files: &AttachFiles, prompt: NotSavedPromptLine, keeps: Option<&str>) -> Result<()> {
-    locked(files, |files| {
+    files.prompts().locked(|| {
         let mut all = files.prompts().not_saved();
         all.push(NotSavedPromptLine { text: keeps.map(first_line), ..prompt });
         let over = all.len().saturating_sub(MOST);
@@ -45,7 +45,7 @@ pub fn list(ctx: &Context) -> Result<Vec<NotSavedPromptLine>> {
 /// Forgets their first lines; returns how many there were.
 pub(super) fn forget(files: &AttachFiles) -> Result<usize> {
     let mut gone = 0;
-    locked(files, |files| {
+    files.prompts().locked(|| {
         let mut all = files.prompts().not_saved();
         gone = all.iter_mut().filter_map(|one| one.text.take()).count();
         if gone > 0 { files.prompts().write_not_saved(&all) } else { Ok(()) }

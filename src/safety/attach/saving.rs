@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use super::newest_checkpoint::newest_document;
@@ -14,7 +14,7 @@ use crate::context::placement::VerbPurpose;
 use crate::opening;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
-use axiom_git::NamedPaths;
+use axiom_git::{NamedPaths, Repository};
 use axiom_model::checkpoint::reading_budget::for_reading;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::stamp::AttachedSessionStamp;
@@ -45,12 +45,15 @@ pub(super) struct SaveRequest {
     pub own: Option<PathBuf>,
     /// Since when it waits.
     pub waits_since: Option<Instant>,
+    /// The first line of the prompt, where one is kept.
+    pub first_line: Option<String>,
 }
 
 impl SaveRequest {
     /// Everything, by nobody's session.
     pub(super) fn all(trigger: CheckpointTrigger) -> Self {
-        Self { trigger, only: None, kept: Vec::new(), stamp: None, named: NamedPaths::default(), own: None, waits_since: None }
+        let (only, kept, stamp, named, own) = (None, Vec::new(), None, NamedPaths::default(), None);
+        Self { trigger, only, kept, stamp, named, own, waits_since: None, first_line: None }
     }
 }
 
@@ -74,12 +77,12 @@ enum SaveProgress {
 /// Saves within the time that a program may wait. Files for which there is no time are named as not held. What takes longer all the
 /// same goes on in a thread that ends with this process: a checkpoint that is cut off has not been made, or is completed by the next
 /// one.
-pub(super) fn in_time(folder: &Path, wanted: SaveRequest) -> Result<SaveOutcome> {
+pub(super) fn in_time(repo: &Arc<Repository>, wanted: SaveRequest) -> Result<SaveOutcome> {
     let (to, from) = mpsc::channel();
-    let folder = folder.to_owned();
+    let repo = Arc::clone(repo);
     let begun = Instant::now();
     let work = move || {
-        let saved = open(&folder).and_then(|mut ctx| {
+        let saved = open_found(repo).and_then(|mut ctx| {
             let deadline = Duration::from_secs(ctx.config.attach.deadline.into());
             // Whoever waits no more needs no answer.
             let _ = to.send(SaveProgress::Waits(deadline + LONGER));
@@ -116,6 +119,7 @@ fn with(mut ctx: Context, wanted: &SaveRequest) -> Result<SaveOutcome> {
         named: wanted.named.clone(),
         own: wanted.own.clone(),
         until: wanted.waits_since.and_then(|since| since.checked_add(reading)),
+        first_line: wanted.first_line.clone().filter(|_| ctx.config.attach.prompt_text == "local"),
         ..CheckpointRequest::by(wanted.trigger)
     };
     if !wanted.kept.is_empty() && !checkpoint::can_build_on_newest(&ctx)? {
@@ -152,7 +156,11 @@ pub(super) fn read_ahead(folder: &Path) -> Result<()> {
 
 /// Opens the repository for an attached session: by nobody's order.
 pub(super) fn open(folder: &Path) -> Result<Context> {
-    let mut ctx = opening::open(folder, VerbPurpose::Write)?;
+    open_found(Arc::new(Repository::discover(folder)?))
+}
+
+fn open_found(repo: Arc<Repository>) -> Result<Context> {
+    let mut ctx = opening::open_found(repo, VerbPurpose::Write)?;
     placement::main_is_chosen(&ctx)?;
     ctx.load_usable_config()?;
     ctx.act_as(EventAuthor::Attached)?;

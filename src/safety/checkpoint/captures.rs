@@ -11,7 +11,7 @@ use super::excluded;
 use super::submodules::{self, capture_with_submodules};
 use super::suspend_agents::SuspendedAgents;
 use crate::checkpoint::captured::CapturedSubmodule;
-use crate::checkpoint::target_branch;
+use crate::checkpoint::chosen_target;
 use crate::context::handle::Context;
 use crate::folders::{trash, workspace_folder};
 use axiom_base::error::{Code, Error, Result};
@@ -282,7 +282,7 @@ fn capture_in_parallel(
 pub(super) fn refs(ctx: &Context) -> Result<(BTreeMap<RefName, Oid>, Vec<RefName>)> {
     let mut refs: BTreeMap<RefName, Oid> =
         ctx.repo.refs().refs_below(BRANCHES)?.into_iter().map(|value| (value.name, value.oid)).collect();
-    let mut more: Vec<RefName> = target_branch(ctx).into_iter().collect();
+    let mut more: Vec<RefName> = chosen_target(ctx).into_iter().collect();
     more.extend(ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?.branch().cloned());
     refs.extend(ctx.repo.refs().read_refs(&more)?);
     if ctx.repo.power_losses().lost_objects()?.is_empty() {

@@ -147,12 +147,12 @@ pub fn fresh_token() -> Result<Token> {
 impl Context {
     /// A context of a repository and what is stored of it. `after_start` is done below the operation lock by the first operation
     /// after the machine was started.
-    pub(crate) fn of(repo: Repository, store: Store, after_start: fn(&mut Self) -> Result<()>) -> Result<Self> {
+    pub(crate) fn of(repo: Arc<Repository>, store: Store, after_start: fn(&mut Self) -> Result<()>) -> Result<Self> {
         let by = calling_agent().or_else(|| kept_agent(repo.common_dir())).map_or(EventAuthor::User, EventAuthor::Agent);
         let author = AppendAuthor { txn: fresh_txn(store.state().seq)?, by };
         let (config, found) = (Config::default(), OpeningFindings::default());
         Ok(Self {
-            repo: Arc::new(repo),
+            repo,
             store,
             config,
             found,

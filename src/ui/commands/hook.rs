@@ -2,12 +2,13 @@
 //! work; the one exception is an agent that calls a verb for humans where its program cannot ask.
 
 use std::ffi::OsString;
-use std::io::{ErrorKind, IsTerminal, Read};
+use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, retry_on_intr};
 
 use super::VerbExit;
 use crate::cli::screen::Screen;
@@ -101,32 +102,26 @@ fn called(program: &OsString, source: HookCallSource) -> VerbExit {
 
 /// What comes on standard input, shortened: however much that is, and as far as it comes soon.
 fn payload() -> HookPayload {
-    let (to, from) = mpsc::sync_channel::<Vec<u8>>(8);
-    let read = move || {
-        let mut stdin = std::io::stdin();
-        let mut piece = vec![0; PIECE];
-        while !stdin.is_terminal() {
-            match stdin.read(&mut piece) {
-                Ok(0) => return,
-                Ok(read) if to.send(piece[..read].to_vec()).is_err() => return,
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return,
+    let (stdin, begun) = (std::io::stdin(), Instant::now());
+    let (mut shortener, mut piece) = (JsonShortener::default(), vec![0; PIECE]);
+    let is_late = !stdin.is_terminal()
+        && loop {
+            let left = PATIENCE.min(LONGEST.saturating_sub(begun.elapsed()));
+            if left.is_zero() || !is_readable(&stdin, left) {
+                break true;
             }
-        }
-    };
-    if std::thread::Builder::new().spawn(read).is_err() {
-        return HookPayload::default();
-    }
-    let begun = Instant::now();
-    let mut shortener = JsonShortener::default();
-    let is_late = loop {
-        let left = LONGEST.saturating_sub(begun.elapsed());
-        match from.recv_timeout(PATIENCE.min(left)) {
-            Ok(piece) => shortener.add(&piece),
-            Err(RecvTimeoutError::Disconnected) => break false,
-            Err(RecvTimeoutError::Timeout) => break true,
-        }
-    };
+            match rustix::io::read(&stdin, &mut piece) {
+                Ok(0) => break false,
+                Ok(read) => shortener.add(&piece[..read]),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(_) => break false,
+            }
+        };
     HookPayload { bytes: shortener.end(), is_late }
+}
+
+/// Whether there is something to read, or the end, within this time. What cannot be waited for counts as something.
+fn is_readable(stdin: &std::io::Stdin, within: Duration) -> bool {
+    let timeout = Timespec { tv_sec: i64::try_from(within.as_secs()).unwrap_or(1), tv_nsec: i64::from(within.subsec_nanos()) };
+    retry_on_intr(|| poll(&mut [PollFd::new(stdin, PollFlags::IN)], Some(&timeout))) != Ok(0)
 }

@@ -19,8 +19,8 @@ use crate::capture::permissions::UsualPermissions;
 use axiom_base::files::open_at;
 use axiom_base::own_process::threads;
 
-/// So many tracked files are worth more than one thread.
-const FEW: usize = 64;
+/// So many tracked files are worth more than one thread: each costs as much as looks at a few hundred.
+const FEW: usize = 2000;
 
 /// An untracked path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,7 +147,6 @@ impl<'a> WorktreeWalk<'a> {
 
     fn run_from(self, tasks: Vec<WalkFolder>) -> Option<WalkFindings> {
         self.lock().waiting.extend(tasks);
-        // Starting a thread takes longer than a look at a few files.
         let threads = match self.index.len() {
             0..FEW => 1,
             _ => threads::at_once().min(4),
@@ -199,8 +198,13 @@ impl<'a> WorktreeWalk<'a> {
             let mut queue = self.lock();
             queue.at_work -= 1;
             queue.failed |= done.is_none();
+            let is_end = queue.failed || (queue.at_work == 0 && queue.waiting.is_empty());
+            let is_more = !more.is_empty();
             queue.waiting.extend(more);
-            self.changed.notify_all();
+            // Nobody is woken for nothing: each time is a call of the system.
+            if is_more || is_end {
+                self.changed.notify_all();
+            }
         }
     }
 

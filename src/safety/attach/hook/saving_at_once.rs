@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::super::prompt_lines::first_line;
 use super::super::saving::{self, SaveOutcome, SaveRequest};
 use super::super::went_back::went_back;
-use super::super::{command_paths, not_saved, prompt_lines};
+use super::super::{command_paths, not_saved};
 use super::AttachHookCall;
 use crate::checkpoint::files_of_worktree;
 use axiom_base::env;
@@ -21,8 +22,9 @@ use axiom_store::beside::attach::prompt_files::NotSavedPromptLine;
 impl AttachHookCall {
     pub(super) fn save(&self, trigger: CheckpointTrigger) -> AgentHookAnswer {
         let (stamp, own) = (Some(self.stamp.clone()), Some(PathBuf::from(&self.stamp.worktree)));
-        let wanted = SaveRequest { stamp, own, named: self.named(), ..SaveRequest::all(trigger) };
-        match saving::in_time(Path::new(&self.stamp.worktree), wanted) {
+        let first_line = if let AgentHookMoment::Prompt { text } = &self.event.moment { Some(first_line(text)) } else { None };
+        let wanted = SaveRequest { stamp, own, named: self.named(), first_line, ..SaveRequest::all(trigger) };
+        match saving::in_time(&self.repo, wanted) {
             Ok(saved) => self.saved(&saved, trigger),
             Err(error) => self.failed(trigger, &error),
         }
@@ -64,13 +66,6 @@ impl AttachHookCall {
         let now = |record| files_of_worktree(&saved.ctx, record, &self.stamp.worktree);
         if let Some(fact) = told.and_then(|(seen, record)| went_back(&saved.ctx, &self.stamp.worktree, seen, || now(record))) {
             answer = AgentHookAnswer::context(self.program, &self.event.name, &fact);
-        }
-        if let (AgentHookMoment::Prompt { text }, Some(record)) = (&self.event.moment, &saved.record) {
-            let keeps = saved.ctx.config.attach.prompt_text == "local";
-            let noted = if keeps { prompt_lines::note(&self.files, record.name.as_str(), text) } else { Ok(()) };
-            if let Err(error) = noted {
-                tracing::debug!(%error, "the first line of a prompt was not kept");
-            }
         }
         if let Some(record) = &saved.record {
             self.hand_over(DeferredSave::Made { checkpoint: record.name.clone() });
