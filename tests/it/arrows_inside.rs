@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::source_paths::{code_of, is_of_tests, module_of, named, sources};
 
 /// Rooms whose entries name each other in a circle, until that is turned. None may be added.
-const IN_CIRCLES: [&str; 1] = ["git/capture"];
+const IN_CIRCLES: [&str; 0] = [];
 
 /// What names what among the entries of each room: a file, or a folder with all that is in it. What the room's own file has does not
 /// count: it is the parent of all.

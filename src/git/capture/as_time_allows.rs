@@ -15,8 +15,8 @@ use axiom_base::platform::SYNCS_WHOLE_FILE_SYSTEM;
 use axiom_model::base::names::RepoPath;
 use axiom_model::checkpoint::reading_budget::{ReadingPace, ReadingPriority, ordered};
 
+use super::captured::CaptureOptions;
 use super::gaps::CaptureGaps;
-use super::worktree::CaptureOptions;
 use crate::base::readable::reads_through;
 
 /// From so many bytes on, what was read of a part is written out before the clock is looked at: else the time that the disk takes

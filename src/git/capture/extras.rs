@@ -17,7 +17,7 @@ use axiom_model::base::names::{Oid, RepoPath};
 
 use super::coverage::CaptureCoverage;
 use super::permissions::RecordedPermissions;
-use super::raw::RawFile;
+use super::raw_file::RawFile;
 use crate::base::limits;
 use crate::base::modes::{GITLINK, TREE};
 use crate::index::file::{IndexExtras, IndexFacts};

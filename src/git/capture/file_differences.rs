@@ -14,7 +14,7 @@ use axiom_base::error::Result;
 use axiom_model::base::names::{Oid, RepoPath};
 
 use super::extras::CaptureExtras;
-use super::raw::RawFile;
+use super::raw_file::RawFile;
 use crate::base::modes::TREE;
 use crate::base::tree_change::{FileId, TreeChange};
 use crate::repo::handles::Captures;

@@ -11,8 +11,8 @@ use std::path::Path;
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::path_set::PathSet;
 
-use super::coverage::CaptureCoverage;
 use crate::base::readable::can_be_read;
+use axiom_model::checkpoint::coverage::CaptureCoverage;
 
 /// The paths that were not read.
 #[derive(Debug, Clone, Default)]

@@ -8,8 +8,9 @@ use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_model::base::names::RepoPath;
 
+use super::captured::CaptureOptions;
 use super::named_ignored::hold_named;
-use super::worktree::CaptureOptions;
+use super::sorted_ignored::SortedIgnoredPaths;
 use crate::index::file::in_folder;
 use crate::index::status::{StatusEntry, StatusKind};
 use crate::repo::handles::Captures;
@@ -21,23 +22,6 @@ const IGNORED_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// How many bytes of ignored files are held for one worktree at most.
 const LIMIT: u64 = 100 * 1024 * 1024;
-
-/// Ignored files and folders, sorted; each list is ordered by path.
-#[derive(Debug, Default)]
-pub(crate) struct SortedIgnoredPaths {
-    /// Files and links that are held.
-    pub held: Vec<RepoPath>,
-    /// The topmost files and folders that are not held.
-    pub rest: Vec<RepoPath>,
-    /// Files that would be held but are excluded.
-    pub excluded: Vec<RepoPath>,
-    /// Files that would be held but are over the limit.
-    pub over_limit: Vec<RepoPath>,
-    /// Sockets, fifos and devices that the configuration includes; they cannot be held.
-    pub special: Vec<RepoPath>,
-    /// Files and folders that the configuration includes and that cannot be read.
-    pub unread: Vec<RepoPath>,
-}
 
 /// Sorts the topmost ignored files and folders by what the configuration includes. A folder is listed only if a pattern
 /// covers it or leads into it.
@@ -68,14 +52,6 @@ pub(crate) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options: &Captur
     sorted.held = held;
     hold_named(root, options, &mut sorted);
     sorted.ordered()
-}
-
-impl SortedIgnoredPaths {
-    fn ordered(mut self) -> Self {
-        let Self { held, rest, excluded, over_limit, special, unread } = &mut self;
-        [held, rest, excluded, over_limit, special, unread].into_iter().for_each(|paths| paths.sort());
-        self
-    }
 }
 
 fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut SortedIgnoredPaths) {

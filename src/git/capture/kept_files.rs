@@ -12,8 +12,8 @@ use axiom_base::error::{Code, Result};
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::base::path_set::PathSet;
 
-use super::raw::RawFile;
-use super::worktree::{CaptureOptions, WorktreeCapture};
+use super::captured::{CaptureOptions, WorktreeCapture};
+use super::raw_file::RawFile;
 
 /// A file as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::base::own_names;
 
 use super::extras::{CaptureExtras, SUBJECT};
-use super::raw::RawFile;
+use super::raw_file::RawFile;
 use crate::repo::handles::HeldLfsFiles;
 use crate::repo::repository::Repository;
 use crate::repo::shortcuts::read::value_of;

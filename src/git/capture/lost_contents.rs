@@ -8,9 +8,9 @@ use std::path::Path;
 use axiom_base::error::{Code, Error, Result, some_of};
 use axiom_model::base::names::{Oid, RepoPath};
 
+use super::captured::WorktreeCapture;
 use super::coverage::CaptureCoverage;
 use super::file_differences::TreeEntryCache;
-use super::worktree::WorktreeCapture;
 use crate::base::head::Head;
 use crate::base::modes::{GITLINK, TREE};
 use crate::index::file::{IndexFacts, IndexInfoInput, read};

@@ -6,6 +6,7 @@
 
 pub(super) mod as_time_allows;
 pub(super) mod capture_cache;
+pub(super) mod captured;
 pub(super) mod content_search;
 pub(super) mod coverage;
 pub(super) mod extras;
@@ -27,11 +28,13 @@ pub(super) mod permissions;
 pub(super) mod present_hashes;
 pub(super) mod private;
 pub(super) mod raw;
+pub(super) mod raw_file;
 pub(super) mod rewrite;
 pub(super) mod round_trip;
 pub(super) mod round_trip_cache;
 pub(super) mod sequencer;
 pub(super) mod sequencer_refs;
+pub(super) mod sorted_ignored;
 pub(super) mod staged_blobs;
 pub(super) mod staged_paths;
 pub(super) mod stat_moment;

@@ -3,13 +3,13 @@
 //! Which words a command has is for `model::attach::shell`; here they are absolute paths with patterns as a shell has them.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use axiom_base::files;
 use axiom_model::base::names::RepoPath;
 
-use super::ignored_held::SortedIgnoredPaths;
-use super::worktree::CaptureOptions;
+use super::captured::CaptureOptions;
+use super::sorted_ignored::SortedIgnoredPaths;
 use crate::index::path_patterns::PathPatterns;
 
 /// The most files of a folder that is held.
@@ -18,46 +18,6 @@ const MOST_FILES: usize = 1000;
 const MOST_BYTES: u64 = 100 * 1024 * 1024;
 /// The most entries of a folder that is looked through for what is named in it.
 const MOST_ENTRIES: usize = 10_000;
-
-/// Paths that a command names, whatever worktree they are in.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NamedPaths {
-    /// Absolute, without `.` and `..`.
-    paths: Vec<PathBuf>,
-}
-
-impl NamedPaths {
-    /// These absolute paths.
-    pub fn new(paths: Vec<PathBuf>) -> Self {
-        Self { paths }
-    }
-
-    /// Whether nothing is named.
-    pub fn is_empty(&self) -> bool {
-        self.paths.is_empty()
-    }
-
-    /// As patterns of a worktree.
-    pub(super) fn within(&self, root: &Path) -> PathPatterns {
-        let mut texts = Vec::new();
-        for path in &self.paths {
-            if root.starts_with(path) {
-                texts.push("*".to_owned());
-            } else if let Ok(inside) = path.strip_prefix(root)
-                && let Some(text) = inside.to_str()
-            {
-                texts.push(format!("/{text}"));
-                // A name with the signs of patterns in quotes.
-                let literal: String = text
-                    .chars()
-                    .flat_map(|c| matches!(c, '*' | '?' | '[' | '\\').then_some('\\').into_iter().chain([c]))
-                    .collect();
-                texts.extend((literal != text).then(|| format!("/{literal}")));
-            }
-        }
-        PathPatterns::new(&texts)
-    }
-}
 
 /// Moves what is named from the ignored files and folders that are not held to those that are.
 pub(super) fn hold_named(root: &Path, options: &CaptureOptions, sorted: &mut SortedIgnoredPaths) {
@@ -164,6 +124,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
+    use crate::capture::captured::NamedPaths;
 
     fn sorted(named: &[&str], files: &[(&str, u64)], ignored: &[&str]) -> [Vec<String>; 3] {
         let dir = tempfile::tempdir().unwrap();

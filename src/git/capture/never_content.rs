@@ -11,7 +11,8 @@ use crate::repo::pointer_files::is_same_place;
 use crate::repo::worktrees::Worktree;
 use axiom_model::base::names::RepoPath;
 
-use super::worktree::{CaptureOptions, WorktreeCapture, is_below};
+use super::captured::{CaptureOptions, WorktreeCapture};
+use super::worktree::is_below;
 
 /// What is never content of one worktree.
 #[derive(Debug, Default)]

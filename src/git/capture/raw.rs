@@ -8,17 +8,15 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_model::base::ciphertext;
 use axiom_model::base::forms::line_ends::LineEnds;
-use axiom_model::base::lfs_pointer::LfsPointer;
 use axiom_model::base::names::{Oid, RepoPath};
 
 use super::coverage::CaptureCoverage;
 use super::file_differences::{HeldFiles, bytes_of};
+use super::raw_file::{RAW_LIMIT, RawFile};
 use crate::base::quoted_paths::quoted_lines;
 use crate::base::tree_change::{FileId, TreeChange};
 use crate::capture::present_hashes::hash_here;
@@ -30,32 +28,8 @@ use crate::index::filters::{FilesByFilter, FilterTimeBudget};
 use crate::repo::handles::KeptBytes;
 use crate::repo::worktrees::Worktree;
 
-/// The largest file whose bytes are kept: a restore holds them in memory.
-pub(crate) const RAW_LIMIT: u64 = 256 * 1024 * 1024;
-
 /// How many paths are passed as arguments at most.
 const FEW: usize = 100;
-
-/// A file whose bytes are kept in addition to its blob in the tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RawFile {
-    /// Its path.
-    pub path: RepoPath,
-    /// Its blob in the tree.
-    pub held_as: Oid,
-    /// The blob with its bytes.
-    pub oid: Oid,
-    /// Of a Git LFS file: what its pointer names. Then the blob is the pointer, and the bytes are in our own store.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lfs: Option<LfsPointer>,
-}
-
-impl RawFile {
-    /// How many bytes it may have. Where they are the only form in which the file is held, there is no limit.
-    pub(crate) fn largest(&self) -> u64 {
-        if self.held_as == self.oid { u64::MAX } else { RAW_LIMIT }
-    }
-}
 
 /// Those of the kept bytes that belong to files that a restore writes, ordered by path.
 pub(crate) fn wanted_bytes(raw: &[RawFile], changes: &[TreeChange]) -> Vec<RawFile> {

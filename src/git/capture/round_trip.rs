@@ -20,7 +20,7 @@ use axiom_model::base::names::{Oid, RepoPath};
 use super::coverage::CaptureCoverage;
 use super::file_stat::FileStat;
 use super::lfs_store::{LFS, LfsStore};
-use super::raw::{RAW_LIMIT, RawFile};
+use super::raw_file::{RAW_LIMIT, RawFile};
 use super::round_trip_cache::{RoundTripCache, RoundTripKey};
 use super::stat_moment::StatMoment;
 use crate::index::conversions::RequestedConversion;

@@ -7,7 +7,7 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::names::{Oid, RepoPath};
 
 use crate::base::tree_change::TreeChange;
-use crate::capture::worktree::WorktreeCapture;
+use crate::capture::captured::WorktreeCapture;
 use crate::objects::database::gix_id;
 use crate::repo::handles::Index;
 

@@ -16,7 +16,7 @@ use axiom_model::base::names::{Oid, RepoPath};
 
 use crate::base::readable::reads_through;
 use crate::capture::lfs_store::{LFS, LfsStore};
-use crate::capture::raw::RawFile;
+use crate::capture::raw_file::RawFile;
 use crate::index::changed_paths::{ChangedPaths, refused, unreadable_file};
 use crate::index::file::{IndexInfoInput, nul_list};
 use crate::index::filter_memory::{hung_lately, note_hung};

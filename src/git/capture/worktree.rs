@@ -6,76 +6,27 @@ mod index_difference;
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
-use std::time::Instant;
-
-use serde::{Deserialize, Serialize};
 
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::forms::shell_word::shell_word;
-use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::base::names::RepoPath;
 use axiom_model::checkpoint::coverage::INDEX;
 
+use super::captured::{CaptureOptions, WorktreeCapture};
 use super::coverage::CaptureCoverage;
 use super::extras::CaptureExtras;
 use super::gaps::CaptureGaps;
 use super::lost_contents::LostContents;
-use super::named_ignored::NamedPaths;
 use super::permissions::UsualPermissions;
 use super::round_trip::{CaptureScope, RoundTripScan};
-use crate::base::head::Head;
 use crate::index::conversions::is_of_no_encoding;
 use crate::index::file::{StatTrust, copy_index, in_folder, mark};
-use crate::index::path_patterns::PathPatterns;
 use crate::index::starting_index::{StartingIndex, copy_or_make};
 use crate::repo::handles::Captures;
 use crate::repo::worktrees::Worktree;
 use captured_trees::FilesTree;
 use index_difference::{IndexDifference, may_be_content};
-
-/// What a capture holds, and what it leaves out.
-#[derive(Debug, Clone, Default)]
-pub struct CaptureOptions {
-    /// Untracked files over this many bytes are listed in the coverage, not held.
-    pub max_file_size: u64,
-    /// Folders that are never content of this worktree: the root of the workspaces.
-    pub excluded: Vec<RepoPath>,
-    /// The folders of the repository's linked worktrees, wherever they are and whatever state they are in: none is content of
-    /// another worktree.
-    pub apart: BTreeSet<PathBuf>,
-    /// Of `excluded`, what is not even looked at where something in it is tracked: `never_content` fills it in.
-    pub never: Vec<RepoPath>,
-    /// Ignored files that are held like untracked ones.
-    pub include: PathPatterns,
-    /// Untracked and ignored files that are listed in the coverage, not held.
-    pub exclude: PathPatterns,
-    /// Ignored files and folders that a command is about to change: held too, as far as they are small enough.
-    pub named: NamedPaths,
-    /// Until when files are read, where somebody waits: what does not fit is listed in the coverage.
-    pub until: Option<Instant>,
-}
-
-/// The captured state of a worktree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WorktreeCapture {
-    /// HEAD at the time of the capture.
-    pub head: Head,
-    /// The tree of the files, tracked and untracked.
-    pub tree: Oid,
-    /// The tree of the index; for an unresolved conflict it has our side.
-    pub index_tree: Oid,
-    /// What the trees cannot hold: flags and conflicts of the index, the operation in progress, permissions, kept bytes.
-    pub extras: CaptureExtras,
-    /// What is not held.
-    pub coverage: CaptureCoverage,
-    /// The ignored files that are held; empty if only some paths were looked at.
-    #[serde(default)]
-    pub included: Vec<RepoPath>,
-    /// The submodules that the index has, and repositories that git keeps as those of submodules though it has none there any more.
-    #[serde(default)]
-    pub submodules: Vec<RepoPath>,
-}
 
 impl Captures<'_> {
     /// Captures a worktree into objects. Neither its files nor its index are touched. What cannot be read is a gap: see

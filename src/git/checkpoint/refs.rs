@@ -18,7 +18,7 @@ use super::tag::foreign_tag;
 use crate::base::limits;
 use crate::base::modes::TREE;
 use crate::base::tries::{TRIES, wait_a_little};
-use crate::capture::worktree::WorktreeCapture;
+use crate::capture::captured::WorktreeCapture;
 use crate::capture::worktree::captured_trees::CaptureCommits;
 use crate::objects::database::{NewCommit, TreeEntry, gix_id};
 use crate::refs::edits::{ExpectedRefValue, RefEdit};

@@ -12,7 +12,7 @@ use axiom_model::base::names::{Oid, RepoPath};
 use crate::base::flat_name::flat_name;
 use crate::capture::file_differences::{TreeEntryCache, bytes_of};
 use crate::capture::lfs_store::LfsStore;
-use crate::capture::raw::RawFile;
+use crate::capture::raw_file::RawFile;
 use crate::index::file::{in_folder, nul_list};
 use crate::index::filters::{WHOLE_LIMIT, is_of_a_filter};
 use crate::objects::durability::sync_file_system;

@@ -13,7 +13,7 @@ use crate::base::quoted_paths::quoted_lines;
 use crate::base::tree_change::{FileId, TreeChange};
 use crate::capture::file_differences::bytes_of;
 use crate::capture::lfs_store::LfsStore;
-use crate::capture::raw::RawFile;
+use crate::capture::raw_file::RawFile;
 use crate::index::filter_memory::hung_lately;
 use crate::index::filters::{FilesByFilter, FilterTimeBudget, is_of_a_filter};
 use crate::repo::program::Git;

@@ -17,7 +17,7 @@ use crate::base::tree_change::{FileId, TreeChange};
 use crate::capture::extras::CaptureExtras;
 use crate::capture::file_differences::bytes_of;
 use crate::capture::present_hashes::hash_here;
-use crate::capture::raw::RawFile;
+use crate::capture::raw_file::RawFile;
 use crate::repo::handles::RestoreReversals;
 use crate::repo::worktrees::Worktree;
 use crate::restore::changes::wanted_folders;

@@ -8,7 +8,7 @@ use super::secret_names::{is_larger, looks_secret};
 use crate::base::head::Head;
 use crate::base::readable::can_be_read;
 use crate::base::tree_change::TreeChange;
-use crate::capture::worktree::CaptureOptions;
+use crate::capture::captured::CaptureOptions;
 use crate::index::changed_paths::ChangedPaths;
 use crate::index::file::nul_list;
 use crate::index::lock::IndexLock;

@@ -43,13 +43,13 @@ use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::names::{Oid, RepoPath};
 
+use super::captured::{CaptureOptions, WorktreeCapture};
 use super::coverage::CaptureCoverage;
 use super::extras::CaptureExtras;
 use super::gaps::CaptureGaps;
 use super::permissions::UsualPermissions;
-use super::raw::RawFile;
+use super::raw_file::RawFile;
 use super::round_trip::{CaptureScope, RoundTripScan, UnchangedFile};
-use super::worktree::{CaptureOptions, WorktreeCapture};
 use crate::base::modes::SYMLINK;
 use crate::index::file::IndexFacts;
 use crate::repo::handles::QuickCaptures;

@@ -12,11 +12,12 @@ use rustix::fs::{AtFlags, CWD, FileType};
 use rustix::io::Errno;
 
 use crate::base::tree_change::TreeChange;
+use crate::capture::captured::{CaptureOptions, WorktreeCapture};
 use crate::capture::extras::CaptureExtras;
 use crate::capture::file_stat::SeenFile;
 use crate::capture::permissions::{RecordedPermissions, UsualPermissions};
 use crate::capture::round_trip::CaptureScope;
-use crate::capture::worktree::{CaptureOptions, WorktreeCapture, is_below};
+use crate::capture::worktree::is_below;
 use crate::objects::database::gix_id;
 use crate::repo::handles::QuickCaptures;
 use crate::repo::shortcuts::FastWay;

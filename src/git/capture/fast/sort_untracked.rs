@@ -8,8 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::base::readable::is_gap;
-use crate::capture::ignored_held::{SortedIgnoredPaths, sort_ignored};
-use crate::capture::worktree::CaptureOptions;
+use crate::capture::captured::CaptureOptions;
+use crate::capture::ignored_held::sort_ignored;
+use crate::capture::sorted_ignored::SortedIgnoredPaths;
 use crate::repo::handles::QuickCaptures;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::Result;

@@ -9,7 +9,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use super::EarlierCapture;
-use crate::capture::worktree::{CaptureOptions, WorktreeCapture};
+use crate::capture::captured::{CaptureOptions, WorktreeCapture};
 use crate::index::path_patterns::PathPatterns;
 use crate::repo::scratch::{ScratchRepository, git_at};
 use crate::trials::AskedCases;

@@ -125,9 +125,9 @@ mod tests {
 
     use super::*;
     use crate::capture::capture_cache::CaptureCacheKind;
+    use crate::capture::captured::CaptureOptions;
     use crate::capture::file_blob_cache::{FileBlobCache, RememberedFile};
     use crate::capture::stat_moment::StatMoment;
-    use crate::capture::worktree::CaptureOptions;
     use crate::repo::repository::Repository;
     use crate::repo::scratch::ScratchRepository;
 

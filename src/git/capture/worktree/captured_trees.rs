@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use super::super::captured::WorktreeCapture;
 use super::super::coverage::CaptureCoverage;
 use super::super::extras::CaptureExtras;
 use super::super::lost_contents::LostContents;
-use super::super::raw::RawFile;
-use super::WorktreeCapture;
+use super::super::raw_file::RawFile;
 use crate::base::head::Head;
 use crate::capture::staged_paths::StagedPaths;
 use crate::index::changed_paths::ChangedPaths;

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::super::captured::CaptureOptions;
 use super::super::coverage::{CaptureCoverage, UnreportedPaths, find_unmentioned};
 use super::super::gaps::CaptureGaps;
-use super::super::ignored_held::{ExcludedPaths, SortedIgnoredPaths, sort_ignored};
+use super::super::ignored_held::{ExcludedPaths, sort_ignored};
 use super::super::round_trip::{UnchangedFile, stat_of};
-use super::{CaptureOptions, is_below};
+use super::super::sorted_ignored::SortedIgnoredPaths;
+use super::is_below;
 use crate::index::changed_paths::ChangedPaths;
 use crate::index::status::{StatusEntry, StatusKind};
 use crate::repo::handles::Captures;

@@ -262,9 +262,10 @@ impl Panel {
         if matches!(event, PanelEvent::Input(_)) {
             env::panic_point("panel.input");
         }
-        let place = match event {
-            PanelEvent::Input(PanelInput::Click { column, row }) => view::clicked(&self.model, column, row),
-            _ => None,
+        let place = if let PanelEvent::Input(PanelInput::Click { column, row }) = event {
+            view::clicked(&self.model, column, row)
+        } else {
+            None
         };
         let mut requests = update(&mut self.model, place.map_or(event, PanelEvent::Clicked));
         while let Some(request) = (!requests.is_empty()).then(|| requests.remove(0)) {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::base::object_kind::ObjectKind;
-use crate::capture::worktree::CaptureOptions;
+use crate::capture::captured::CaptureOptions;
 use crate::index::file::facts_by_gix;
 use crate::index::lock::IndexLock;
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
