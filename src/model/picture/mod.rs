@@ -217,7 +217,7 @@ impl PictureFold {
             Event::SessionStarted { session } => {
                 self.add(when, PictureMomentKind::Session, Vec::new(), format!("session {} begins", session.id))
             }
-            Event::SessionChanged { state, reason } if is_over(*state) => {
+            Event::SessionChanged { state, reason } if !state.is_open() => {
                 let what = match state {
                     // That was before: this is when it was seen.
                     SessionState::Crashed => "the session is found crashed".to_owned(),
@@ -393,12 +393,5 @@ impl PictureFold {
         let lane = self.open.remove(task)?;
         self.picture.lanes[lane].to = Some(self.picture.moments.len());
         Some(lane)
-    }
-}
-
-fn is_over(state: SessionState) -> bool {
-    match state {
-        SessionState::Ended | SessionState::Interrupted | SessionState::Crashed => true,
-        SessionState::Running | SessionState::Pausing | SessionState::Paused | SessionState::Ending => false,
     }
 }

@@ -344,15 +344,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_fits_the_kind_that_the_id_begins_with() {
-        let command = |id: &str| GateKind::of_gate(id).map(|kind| kind.command(id));
-        assert_eq!(command("question-ask").unwrap(), "git axiom gate answer question-ask TEXT");
-        assert_eq!(command("human-review-x").unwrap(), "git axiom gate approve human-review-x");
-        assert_eq!(command("merge-question-x").unwrap(), "git axiom gate approve merge-question-x");
-        assert_eq!(command("merger-x"), None);
-    }
-
-    #[test]
     fn a_gate_is_approved_by_a_yes_or_an_answer_only() {
         let task = TaskId::new("t").unwrap();
         let gate = Gate::of_task(GateKind::HumanReview, &task, String::new(), Timestamp::UNIX_EPOCH).unwrap();

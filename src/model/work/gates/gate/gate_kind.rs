@@ -151,3 +151,17 @@ impl AfterHalt {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_fits_the_kind_that_the_id_begins_with() {
+        let command = |id: &str| GateKind::of_gate(id).map(|kind| kind.command(id));
+        assert_eq!(command("question-ask").unwrap(), "git axiom gate answer question-ask TEXT");
+        assert_eq!(command("human-review-x").unwrap(), "git axiom gate approve human-review-x");
+        assert_eq!(command("merge-question-x").unwrap(), "git axiom gate approve merge-question-x");
+        assert_eq!(command("merger-x"), None);
+    }
+}
