@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::row::Samples;
+use super::scratch::Scratch;
 
 /// How long something took.
 pub fn time(work: &mut dyn FnMut()) -> Duration {
@@ -45,4 +46,15 @@ pub fn in_turns_after(rounds: usize, before: &mut dyn FnMut(), a: &mut dyn FnMut
 /// Times of something alone.
 pub fn alone(rounds: usize, work: &mut dyn FnMut()) -> Samples {
     Samples::times(&(0..rounds).map(|_| time(work)).collect::<Vec<_>>())
+}
+
+/// The processor time that the programs of a script take, in seconds: by the account of the shell, which has waited for them.
+pub fn processor_time(scratch: &Scratch, script: &str) -> f64 {
+    let text = scratch.output(&mut scratch.command("bash", &["-euc", &format!("{script}; times")]));
+    let of_children = text.lines().last().unwrap_or_default().split_whitespace();
+    let seconds = of_children.map(|time| {
+        let (minutes, seconds) = time.trim_end_matches('s').split_once('m').unwrap();
+        minutes.parse::<f64>().unwrap() * 60.0 + seconds.parse::<f64>().unwrap()
+    });
+    seconds.sum()
 }

@@ -17,6 +17,7 @@ mod recovery;
 mod replay;
 mod rollback;
 mod search;
+mod small;
 mod startup;
 mod tasks;
 mod untracked;
@@ -56,6 +57,7 @@ pub const GROUPS: &[Group] = &[
     usual("capture", "a checkpoint of 50,000 files", capture::usual),
     large("capture-large", "a checkpoint of 200,000 files, and of 16 worktrees", capture::large),
     usual("attach", "hooks of an agent that a human runs, in 50,000 files", attach::rows),
+    usual("small", "a prompt in small repositories", small::rows),
     large("big", "a prompt beside 30 worktrees, Git LFS and 2 GB that nobody ignores", big::rows),
     large("untracked", "100,000 untracked files, and one large one", untracked::rows),
     usual("list", "lists of checkpoints", list::rows),
