@@ -62,7 +62,7 @@ fn the_last_sign_of_life_is_not_that_of_the_recovery() {
     world.task("t", &format!("echo 1 > t.txt; echo works; {}", world.until_go()), &[]);
     let mut live = world.start_autopilot(&[]);
     wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
-    wait_until("it has begun", || world.env.json(&["output", "t"]).to_string().contains("works"));
+    wait_until("it has begun", || world.env.axiom(&["output", "t"]).stdout.contains("works"));
     live.kill();
     world.all_die();
     let sign = |of: &[&str]| world.env.json(of)["tasks"][0]["savedAt"].as_str().unwrap().to_owned();

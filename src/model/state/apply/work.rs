@@ -108,7 +108,8 @@ pub(super) fn captured(state: &mut State, task: &TaskId, captured: TaskCaptureRe
         // What is there now, not what iterations that ended had changed.
         reports.files_modified = captured.lines.map_or(reports.files_modified, |lines| lines.files);
         // Recovery captures too: a sign of life is what the agent changed.
-        reports.recorded_at = reports.recorded_at.max(Some(captured.seen_at_work()));
+        let changed = captured.changed_at.map(|_| captured.seen_at_work());
+        reports.recorded_at = reports.recorded_at.max(changed).or(Some(captured.at));
         reports.captured = Some(captured);
     }
     state.record.last_action = Some(format!("captured the workspace of {task}"));

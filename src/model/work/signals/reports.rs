@@ -129,8 +129,8 @@ impl TaskReports {
 
     /// Takes up the end of an iteration.
     pub fn iterated(&mut self, report: &IterationReport, at: Timestamp) {
-        // Of what a crash cut off, the end is recorded much later.
-        let last_sign = report.cut.as_ref().map_or(at, |cut| cut.saved_at.min(at));
+        // An end may be recorded much later: what a crash cut off, and what nobody attended to.
+        let last_sign = report.cut.as_ref().map(|cut| cut.saved_at).or(report.ended_at).map_or(at, |sign| sign.min(at));
         self.recorded_at = self.recorded_at.max(Some(last_sign));
         let room = MOST_CHANGED.saturating_sub(self.changed.len());
         let new: Vec<&String> = report.files.iter().filter(|name| !self.changed.contains(*name)).take(room).collect();
