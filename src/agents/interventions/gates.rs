@@ -108,9 +108,7 @@ fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {
     if let Some(gate) = gates.iter().find(|gate| gate.id.as_str() == name) {
         return Ok(gate.id.clone());
     }
-    if let Some(task) =
-        ctx.state().restorable.gates.iter().find(|(id, _)| id.as_str() == name).and_then(|(_, gate)| gate.task_id.as_ref())
-    {
+    if let Some(task) = ctx.state().restorable.gates.get(name).and_then(|gate| gate.task_id.as_ref()) {
         return Err(Error::new(Code::UnknownGate, format!("gate '{name}' has nothing to decide any more"))
             .hint(format!("git axiom task show {task}    says how it is with the task")));
     }

@@ -338,8 +338,8 @@ impl AcpClient {
             other => Some(format!("the turn ended with '{}'", other.chars().take(100).collect::<String>())),
         };
         let words = self.last_words.to_lowercase();
-        let begins = |text: &&String| words.starts_with(text.to_lowercase().as_str());
-        let gave_up = self.opening.trouble.keys().find(begins).is_some() && !self.cancelled;
+        let begins = |text: &String| words.starts_with(text.to_lowercase().as_str());
+        let gave_up = self.opening.trouble.keys().any(begins) && !self.cancelled;
         match failure {
             Some(why) => self.over(ModelTrouble::Other, why),
             None if gave_up => {

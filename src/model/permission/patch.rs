@@ -26,7 +26,8 @@ const HEADS: [&str; 10] = [
     "copy to ",
 ];
 
-/// Each file once, as far as it reads them; with more of them than [`MOST_PATHS`] it is not understood. `None` where a path is not written as it is.
+/// Each file once; of more than [`MOST_PATHS`] only so many that it is seen that they are too many. `None` where a path is not written as
+/// it is.
 pub(super) fn named(patch: &str) -> Option<Vec<NamedPath>> {
     let mut named: Vec<NamedPath> = Vec::new();
     // The file that the lines are about.

@@ -119,6 +119,11 @@ impl<'a> TaskGroupTree<'a> {
         task.status == TaskStatus::Active && self.cut_off.contains(&task.id)
     }
 
+    /// Whether a task waits for a human at a gate.
+    pub(crate) fn waits_at_gate(&self, id: &TaskId) -> bool {
+        self.gates.contains_key(id)
+    }
+
     /// Since when a task waits: for a human, or since it was added for other tasks.
     pub fn waiting_since(&self, task: &'a Task) -> Option<Timestamp> {
         let for_others = || task.status == TaskStatus::Pending && !self.dependencies_met(task);

@@ -1,7 +1,6 @@
 //! Tasks for display: the stored status or one derived from the rest of the state, counts, and the next commands.
 
 use std::cell::LazyCell;
-use std::collections::BTreeSet;
 
 use serde::Serialize;
 
@@ -141,7 +140,6 @@ pub fn commands_of_stuck(state: &State, id: &TaskId) -> Vec<String> {
 /// Counts all tasks.
 pub fn count_tasks(state: &State) -> (TaskStatusCounts, TaskProgress) {
     let groups = TaskGroupTree::of(state);
-    let waiting: BTreeSet<&TaskId> = undecided_gates(state).into_iter().filter_map(|gate| gate.task_id.as_ref()).collect();
     let (mut counts, mut progress) = (TaskStatusCounts::default(), TaskProgress::default());
     for task in state.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task) {
         let counter = match task.status {
@@ -155,7 +153,7 @@ pub fn count_tasks(state: &State) -> (TaskStatusCounts, TaskProgress) {
         *counter += 1;
         progress.total += u32::from(task.status != TaskStatus::Archived);
         progress.merged += u32::from(task.merged.is_some() && task.status == TaskStatus::Done);
-        progress.done_at_gates += u32::from(task.status == TaskStatus::Done && waiting.contains(&task.id));
+        progress.done_at_gates += u32::from(task.status == TaskStatus::Done && groups.waits_at_gate(&task.id));
         if task.status == TaskStatus::Pending {
             let counter = match groups.waiting_since(task) {
                 None => &mut progress.ready,

@@ -21,8 +21,7 @@ use axiom_agents::supervise::last_options::{ChosenProgram, RepeatableSession};
 use axiom_agents::supervise::{CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions, target};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::names::RefName;
-use axiom_model::queries::view::next_commands;
-use axiom_model::queries::view::undecided_gates;
+use axiom_model::queries::view::{next_commands, undecided_gates};
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_safety::context::handle::Context;
 

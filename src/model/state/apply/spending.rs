@@ -71,7 +71,8 @@ pub(super) fn became(state: &mut State, task: &TaskId, what: TaskResult, at: Tim
     state.record.ledger.became(UsageOwner { agent, persona, program: &record.last_program, at }, what);
 }
 
-/// Counts what follows from a change of a task, as it was before. What is brought back was counted when it was merged, and is not taken back any more.
+/// Counts what follows from a change of a task, as it was before. What is brought back was counted when it was merged, and is not taken
+/// back any more.
 pub(super) fn changed(state: &mut State, old: &Task, at: Timestamp) {
     let Some(new) = state.restorable.tasks.get(&old.id) else { return };
     let completed = &mut state.record.tasks_completed;

@@ -79,24 +79,22 @@ impl UsageLedger {
 
     /// Counts what became of work.
     pub fn became(&mut self, whose: UsageOwner<'_>, what: TaskResult) {
-        let taken_back = self.days.iter().rfind(|(_, tally)| tally.results.taken_back > 0);
-        match taken_back.filter(|_| what == TaskResult::BroughtBack).map(|(day, _)| day.clone()) {
-            // Nothing was taken back on that day any more.
-            Some(day) => {
-                let UsageOwner { agent, persona, program, at: _ } = whose;
-                self.each_of((agent, persona, program, day), |tally| tally.results.count(what));
-            }
-            None => self.each(whose, |tally| tally.results.count(what)),
-        }
+        // What was taken back on an earlier day is not any more.
+        let earlier = if what == TaskResult::BroughtBack {
+            self.days.iter().rfind(|(_, tally)| tally.results.taken_back > 0).map(|(day, _)| day.clone())
+        } else {
+            None
+        };
+        let day = earlier.unwrap_or_else(|| day_of(whose.at));
+        self.each_on(day, whose, |tally| tally.results.count(what));
     }
 
     fn each(&mut self, whose: UsageOwner<'_>, count: impl Fn(&mut UsageTally)) {
-        let UsageOwner { agent, persona, program, at } = whose;
-        let day = at.to_zoned(TimeZone::UTC).date().to_string();
-        self.each_of((agent, persona, program, day), count);
+        self.each_on(day_of(whose.at), whose, count);
     }
 
-    fn each_of(&mut self, (agent, persona, program, day): (&str, &str, &str, String), count: impl Fn(&mut UsageTally)) {
+    fn each_on(&mut self, day: String, whose: UsageOwner<'_>, count: impl Fn(&mut UsageTally)) {
+        let UsageOwner { agent, persona, program, at: _ } = whose;
         count(&mut self.total);
         for (sums, name) in [(&mut self.agents, agent), (&mut self.personas, persona), (&mut self.programs, program)] {
             let has_room = sums.len() < MOST_NAMES || sums.contains_key(name);
@@ -109,6 +107,10 @@ impl UsageLedger {
             self.days.entry(OTHERS.to_owned()).or_default().merge(&sum);
         }
     }
+}
+
+fn day_of(at: Timestamp) -> String {
+    at.to_zoned(TimeZone::UTC).date().to_string()
 }
 
 #[cfg(test)]
