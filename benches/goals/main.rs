@@ -32,6 +32,8 @@ mod scratch;
 mod session;
 #[path = "../../tests/support/terminal.rs"]
 mod terminal;
+#[path = "../../tests/support/traced_calls.rs"]
+mod traced_calls;
 
 use bench::Bench;
 use groups::{GROUPS, Group, Size};

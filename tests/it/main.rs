@@ -24,6 +24,8 @@ mod skipped;
 mod support;
 #[path = "../support/terminal.rs"]
 mod terminal;
+#[path = "../support/traced_calls.rs"]
+mod traced_calls;
 
 mod acp;
 mod acp_fuzz;

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use crate::support::Scratch;
+use crate::traced_calls::{is_sync, own_calls};
 
 /// How many tracked files there are.
 const FILES: usize = 200;
@@ -25,13 +26,7 @@ fn calls(scratch: &Scratch) -> Option<Vec<String>> {
     child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
     assert!(child.wait().unwrap().success());
     let text = std::fs::read_to_string(&trace).unwrap();
-    let number = |line: &str| line.split_once(' ').map(|(number, _)| number.to_owned());
-    let apart: Vec<String> = text.lines().filter(|line| line.contains("\"--join\"")).filter_map(number).collect();
-    let is_own = |line: &&str| {
-        let is_begin = !line.contains(" resumed>") && !line.contains(" +++ ") && !line.contains(" --- ");
-        is_begin && number(line).is_some_and(|number| !apart.contains(&number))
-    };
-    Some(text.lines().filter(is_own).map(str::to_owned).collect())
+    Some(own_calls(&text).into_iter().map(str::to_owned).collect())
 }
 
 #[test]
@@ -49,9 +44,7 @@ fn a_prompt_in_a_small_repository_syncs_four_times_and_starts_no_git() {
             (0..3).for_each(|number| scratch.write(&format!("d1/f{}", 8 * number + 1), format!("changed {round}\n")));
         }
         let Some(calls) = calls(&scratch) else { return };
-        let is_sync =
-            |line: &&String| ["fsync(", "fdatasync(", "syncfs(", "sync_file_range("].iter().any(|call| line.contains(call));
-        syncs.push(calls.iter().filter(is_sync).count());
+        syncs.push(calls.iter().filter(|call| is_sync(call)).count());
         all.push(calls.len());
         let started: Vec<&String> = calls.iter().skip(1).filter(|line| line.contains(" execve(")).collect();
         assert!(started.is_empty(), "{started:?}");

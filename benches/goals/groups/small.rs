@@ -8,6 +8,7 @@ use crate::measure::processor_time;
 use crate::repositories;
 use crate::row::{Goal, Samples, Unit};
 use crate::scratch::{PROGRAM, Scratch};
+use crate::traced_calls::{is_sync, own_calls};
 
 const ROUNDS: usize = 15;
 /// How many files somebody changed since the last prompt.
@@ -65,10 +66,7 @@ fn counted(scratch: &Scratch, prompt: &str) -> Option<(f64, f64)> {
     let traced = scratch.command("sh", &["-c", &format!("strace -f -o '{}' {prompt}", trace.display())]).status();
     traced.ok().filter(std::process::ExitStatus::success)?;
     let text = std::fs::read_to_string(&trace).ok()?;
-    let number = |line: &str| line.split_once(' ').map(|(number, _)| number.to_owned());
-    let apart: Vec<String> = text.lines().filter(|line| line.contains("\"--join\"")).filter_map(number).collect();
-    let begun = text.lines().filter(|line| ![" resumed>", " +++ ", " --- "].iter().any(|word| line.contains(word)));
-    let own: Vec<&str> = begun.filter(|line| number(line).is_some_and(|number| !apart.contains(&number))).collect();
-    let syncs = own.iter().filter(|line| ["fsync(", "fdatasync(", "syncfs("].iter().any(|call| line.contains(call)));
+    let own = own_calls(&text);
+    let syncs = own.iter().filter(|call| is_sync(call));
     Some((own.len() as f64, syncs.count() as f64))
 }

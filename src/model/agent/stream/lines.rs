@@ -59,7 +59,8 @@ impl StreamLineBuffer {
     }
 }
 
-fn without_return(line: &[u8]) -> &[u8] {
+/// A line without the return that some programs end it with.
+pub fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 

@@ -1,7 +1,7 @@
 //! Lines of a program that is talked to, out of bytes that come in any pieces. None is left out: whoever waits for an answer may wait in the
 //! longest. One that is too long is shortened as it comes, and never held.
 
-use axiom_model::agent::stream::lines::MAX_LINE;
+use axiom_model::agent::stream::lines::{MAX_LINE, without_return};
 use axiom_model::attach::shorten::JsonShortener;
 
 /// A line, without its line end.
@@ -57,10 +57,6 @@ impl AcpLineReader {
             None => self.begun.extend_from_slice(part),
         }
     }
-}
-
-fn without_return(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 #[cfg(test)]
