@@ -28,13 +28,14 @@ fn seen(world: &World, event: &str) -> Vec<Value> {
     world.lines(&format!("seen-{event}")).iter().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Hooks of every event that write down what they see: the document, and beside it the variables and the folder.
+/// Hooks of every event that write down what they see: the document, and beside it the variables and the folder. Each in one
+/// write, since hooks of several tasks run at once.
 fn observers(world: &World) {
     let root = world.env.root().display().to_string();
     for event in HookEvent::ALL {
         let script = format!(
             "input=$(cat)\nprintf '%s\\n' \"$input\" >> '{root}/seen-{event}'\n\
-             {{ echo \"pwd=$PWD\"; env | grep '^AXIOM_'; echo end; }} >> '{root}/vars-{event}'"
+             vars=$(env | grep '^AXIOM_')\nprintf 'pwd=%s\\n%s\\nend\\n' \"$PWD\" \"$vars\" >> '{root}/vars-{event}'"
         );
         hook(world, &format!("{event}.d/10-observe"), &script);
     }
