@@ -217,10 +217,10 @@ fn play(random: &mut Random, case: &str) -> usize {
 
 #[test]
 fn nothing_half_done_or_unverified_is_ever_in_main() {
-    let seeds = AskedCases::read().seeds_or_clock("nothing half done", 6);
+    let seeds = AskedCases::read().seeds_or_clock("nothing half done", 4);
     let (wanted, killed) = (seeds.end - seeds.start, AtomicUsize::new(0));
     several_at_a_time(seeds.collect(), |seed| {
         killed.fetch_add(play(&mut Random::of(seed), &case_of(seed)), Relaxed);
     });
-    assert!(wanted < 6 || killed.into_inner() > 0, "nothing that ran was killed");
+    assert!(wanted < 4 || killed.into_inner() > 0, "nothing that ran was killed");
 }
