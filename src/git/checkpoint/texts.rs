@@ -62,7 +62,7 @@ impl NoteStore<'_> {
                 let what = format!("'{}' exists, and was not removed while we waited", lock.display());
                 Error::new(Code::GitLocked, what)
                     .why("another git command holds it, or was killed and left it")
-                    .hint("git axiom recover --yes    removes it if nobody owns it; then run the command again")
+                    .hint("git axiom recover --yes    removes it if nobody owns it, or says what you can do")
             }
             Some(_) | None => Error::new(Code::Busy, format!("{name} keeps being changed by other processes")).hint("try again"),
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 
+use crate::repo::stale_locks::LOCK_HINT;
 use crate::repo::worktrees::Worktree;
 
 /// How often taking a lock is tried again, and the pause between two attempts.
@@ -17,8 +18,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 const MARK_LIMIT: u64 = 4096;
 
 fn held(lock: &Path) -> Error {
-    Error::new(Code::GitLocked, format!("'{}' is held by another git command", lock.display()))
-        .hint("wait until it has ended; 'git axiom recover' removes locks of dead processes")
+    Error::new(Code::GitLocked, format!("'{}' is held by another git command", lock.display())).hint(LOCK_HINT)
 }
 
 /// The held `index.lock` of a worktree. While it is held, git changes neither index nor files there.

@@ -16,6 +16,7 @@ use crate::base::head::Head;
 use crate::objects::durability::sync_file_system;
 use crate::repo::handles::Refs;
 use crate::repo::program::GitOutput;
+use crate::repo::stale_locks::LOCK_HINT;
 use crate::repo::worktrees::Worktree;
 use axiom_model::journal::journaled_changes::HeadState;
 
@@ -180,8 +181,7 @@ impl Refs<'_> {
             let lock = self.lock_of_ref(&name);
             if lock.symlink_metadata().is_ok() {
                 let what = format!("'{}' exists: another process is changing this ref", lock.display());
-                return Err(Error::new(Code::GitLocked, what)
-                    .hint("wait until the other git command has ended; 'git axiom recover' removes locks of dead processes"));
+                return Err(Error::new(Code::GitLocked, what).hint(LOCK_HINT));
             }
         }
         Ok(asked)

@@ -17,6 +17,10 @@ use axiom_base::{env, files};
 
 use crate::repo::handles::LockFiles;
 
+/// What to do about a lock that is in the way. True on systems too that do not show who has files open.
+pub(crate) const LOCK_HINT: &str =
+    "wait until the other git command has ended; 'git axiom recover' removes what a killed one left, or says what you can do";
+
 /// How often the processes are examined before a lock counts as owned, and the time between.
 const LOOKS: u32 = 4;
 const LOOK_AGAIN: Duration = Duration::from_millis(50);

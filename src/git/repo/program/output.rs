@@ -1,6 +1,7 @@
 //! What a call of `git` has printed.
 
 use super::full_disk;
+use crate::repo::stale_locks::LOCK_HINT;
 use std::time::Duration;
 
 use axiom_base::error::{Code, Error, Result};
@@ -67,9 +68,7 @@ impl GitOutput {
             || words.contains("could not lock config file") && words.contains(": File exists");
         let full = self.full || self.signal == Some(signal_hook::consts::SIGXFSZ) || full_disk::is_told_in(words);
         if locked {
-            return Error::new(Code::GitLocked, format!("{} found a lock file", self.what))
-                .why(why)
-                .hint("wait until the other git command has ended; 'git axiom recover' removes locks of dead processes");
+            return Error::new(Code::GitLocked, format!("{} found a lock file", self.what)).why(why).hint(LOCK_HINT);
         }
         let code = if full { Code::DiskFull } else { Code::GitFailed };
         let ways = if full { Vec::new() } else { git_damage::ways_out_of(words) };
