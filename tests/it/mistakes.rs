@@ -55,7 +55,7 @@ const MISTAKES: &[Mistake] = &[
     ("stop task-001", "UNKNOWN_AGENT", "there is no agent 'task-001'", "git axiom task show task-001    it is a task"),
     ("gates", "USAGE", "there is no verb 'gates'", "did you mean 'git axiom gate list'?"),
     ("gate approve", "USAGE", "GATE is missing", "git axiom gate list    lists what waits for you"),
-    ("gate approve task-001", "UNKNOWN_GATE", "task 'task-001' waits at no gate", "git axiom gate list"),
+    ("gate approve task-001", "UNKNOWN_GATE", "task 'task-001' waits at no gate of its own", "git axiom gate list"),
     ("gate approve all", "UNKNOWN_GATE", "there is no open gate 'all'", "git axiom gate approve --all"),
     ("approve task-001", "USAGE", "there is no verb 'approve'", "did you mean 'git axiom gate approve task-001'?"),
     ("merge", "USAGE", "TASK is missing", "git axiom task list    lists the tasks"),

@@ -213,7 +213,7 @@ fn a_task_with_two_gates_is_refused_and_never_taken_for_anothers_gate() {
         &["git axiom gate show budget-t", "git axiom gate show claim-t"],
     );
     // 'budget' is the beginning of another task's gate.
-    refused(&scratch, &["gate", "approve", "budget"], "UNKNOWN_GATE", &["task 'budget' waits at no gate"]);
+    refused(&scratch, &["gate", "approve", "budget"], "UNKNOWN_GATE", &["task 'budget' waits at no gate of its own"]);
     refused(&scratch, &["gate", "approve", "all"], "UNKNOWN_GATE", &["git axiom gate approve --all"]);
     scratch.append(vec![gate(GateKind::Claim, "other")]);
     assert_eq!(scratch.json(&["gate", "approve", "other"])["gateIds"], json!(["claim-other"]));

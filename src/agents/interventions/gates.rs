@@ -120,9 +120,9 @@ fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {
     let found: Vec<_> = gates.into_iter().filter(fits).collect();
     match found.as_slice() {
         [one] => Ok(one.id.clone()),
-        [] if is_task => Err(Error::new(Code::UnknownGate, format!("task '{name}' waits at no gate"))
+        [] if is_task => Err(Error::new(Code::UnknownGate, format!("task '{name}' waits at no gate of its own"))
             .hint("git axiom gate list    lists what waits for you")
-            .hint(format!("git axiom task show {name}    says what it waits for"))),
+            .hint(format!("git axiom task show {name}    says how it is with the task"))),
         [] => {
             let error = Error::new(Code::UnknownGate, format!("there is no open gate '{name}'"));
             if name == "all" {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::work::tasks::task::TaskStatus;
+use crate::work::tasks::task::{Task, TaskStatus};
 
 /// The displayed status: the stored one, except for pending tasks that cannot start, and active ones that a crash cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -47,6 +47,22 @@ impl DisplayedTaskStatus {
             Self::Starting => "starting",
             Self::InProgress => "inProgress",
             Self::Completed => "completed",
+        }
+    }
+
+    /// The status of a task that this is: what is recorded, and of a group, for which nothing is, what its parts have come to.
+    pub const fn stored(self, task: &Task) -> TaskStatus {
+        match self {
+            Self::Completed => TaskStatus::Done,
+            Self::Starting | Self::InProgress => TaskStatus::Active,
+            Self::Pending
+            | Self::Waiting
+            | Self::Interrupted
+            | Self::Active
+            | Self::Done
+            | Self::Blocked
+            | Self::Failed
+            | Self::Archived => task.status,
         }
     }
 

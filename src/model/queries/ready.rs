@@ -9,7 +9,7 @@ use crate::queries::groups::TaskGroupTree;
 use crate::queries::needs;
 use crate::queries::unblocking::unblocking_power;
 use crate::state::current_state::State;
-use crate::work::gates::gate::GateKind;
+use crate::work::gates::gate::{Gate, GateKind};
 use axiom_base::error::{Result, some_of};
 
 /// How many tasks are named for which one waits.
@@ -111,11 +111,16 @@ fn waits_for_in_words<'a>(groups: &TaskGroupTree<'a>, task: &'a Task) -> Option<
     }
 }
 
+/// The gate at which all waits that has none of its own: of the session's budget or of its disk.
+pub(crate) fn session_gate(state: &State) -> Option<&Gate> {
+    state.restorable.gates.values().find(|gate| gate.task_id.is_none() && gate.kind != GateKind::Planning)
+}
+
 /// Why no more work is possible: one line for each task that is not merged, for `run --until-idle`.
 pub fn reasons_for_rest(state: &State) -> Vec<String> {
     let groups = TaskGroupTree::of(state);
     let open = state.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task && !task.is_settled());
-    let session_gate = state.restorable.gates.values().find(|gate| gate.task_id.is_none() && gate.kind != GateKind::Planning);
+    let session_gate = session_gate(state);
     open.map(|task| {
         let gate = state.restorable.gates.values().find(|gate| gate.task_id.as_ref() == Some(&task.id));
         let why = match (gate, task.status) {

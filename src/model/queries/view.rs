@@ -5,6 +5,7 @@ use std::cell::LazyCell;
 use serde::Serialize;
 
 use super::displayed_status::DisplayedTaskStatus;
+use super::ready::session_gate;
 use crate::base::ids::TaskId;
 use crate::queries::gate_use::is_of_use;
 use crate::queries::groups::TaskGroupTree;
@@ -140,6 +141,7 @@ pub fn commands_of_stuck(state: &State, id: &TaskId) -> Vec<String> {
 /// Counts all tasks.
 pub fn count_tasks(state: &State) -> (TaskStatusCounts, TaskProgress) {
     let groups = TaskGroupTree::of(state);
+    let session_waits = session_gate(state).is_some_and(|gate| gate.decision.is_none());
     let (mut counts, mut progress) = (TaskStatusCounts::default(), TaskProgress::default());
     for task in state.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task) {
         let counter = match task.status {
@@ -156,6 +158,7 @@ pub fn count_tasks(state: &State) -> (TaskStatusCounts, TaskProgress) {
         progress.done_at_gates += u32::from(task.status == TaskStatus::Done && groups.waits_at_gate(&task.id));
         if task.status == TaskStatus::Pending {
             let counter = match groups.waiting_since(task) {
+                None if session_waits => &mut progress.at_gates,
                 None => &mut progress.ready,
                 Some(_) if DisplayedTaskStatus::of(&groups, task) == DisplayedTaskStatus::Waiting => &mut progress.waiting,
                 Some(_) => &mut progress.at_gates,

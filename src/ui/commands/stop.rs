@@ -88,7 +88,7 @@ pub fn run(args: &EndAgentsArgs, halt: TaskHalt, global: &GlobalArgs, screen: &m
     let since = env::now();
     let ended = interventions::end_agents(&mut ctx, &args.agents, how, options, &mut ProgressPrinter::new(false))?;
     if let Some(idle) = args.agents.iter().find(|agent| !ended.iter().any(|ended| ended.agent == **agent)) {
-        return Err(Error::new(Code::InvalidTransition, format!("agent '{idle}' is not working")).hint("see 'git axiom status'"));
+        return Err(interventions::not_working(idle));
     }
     let completed = ended.iter().filter_map(|ended| ended.completed.clone()).collect();
     let merges = interventions::merges_stopped_since(ctx.state(), since);

@@ -98,3 +98,41 @@ fn a_checkpoint_counts_what_was_done_since() {
     world.env.ok(&["rollback", "task", "b", "--yes"]);
     assert_eq!(since(), 0);
 }
+
+/// What is over its session's budget waits at that gate, in each view; a no to it ends that session and no other.
+#[test]
+fn a_budget_of_a_session_that_has_ended_is_not_that_of_the_next() {
+    let world = World::new();
+    world.task("t", &format!("test -e '{0}' || {{ touch '{0}'; sleep 2; exit 7; }}", world.beside("once").display()), &[]);
+    world.task("u", "true", &[]);
+    world.autopilot(&["--agents", "1", "--max-time", "1s"]).code(1);
+    assert_eq!(gates(&world), ["budget--session"]);
+    let status = world.env.ok(&["status"]);
+    assert!(status.contains("2 pending (0 ready, 2 at gates, 0 waiting)"), "{status}");
+    let refused = world.env.axiom(&["gate", "show", "u"]).fails_with(Code::UnknownGate);
+    assert!(refused.stderr.contains("waits at no gate of its own"), "{}", refused.stderr);
+    world.env.ok(&["gate", "reject", "budget--session"]);
+    let ended = world.autopilot(&["--agents", "1"]).code(0);
+    assert!(!ended.stdout.contains("asked to quit") && world.status_of("u") == "done", "{}", ended.stdout);
+}
+
+/// Of several agents that are named, all are ended or none; a group is of the status that its parts have come to.
+#[test]
+fn who_does_nothing_is_named_before_anybody_is_stopped_and_a_whole_group_is_not_pending() {
+    let world = World::new();
+    world.env.ok(&["task", "add", "Group", "--id", "g", "--kind", "group"]);
+    world.waiting_task("t");
+    world.env.ok(&["task", "edit", "t", "--parent", "g"]);
+    world.task("q", "true", &[]);
+    let live = world.start_autopilot(&["--agents", "2"]);
+    world.wait_for_file("begun");
+    wait_until("one of them does nothing", || world.status_of("q") == "done");
+    let refused = world.env.axiom(&["stop", "agent-001", "agent-002"]).fails_with(Code::InvalidTransition);
+    assert!(refused.stderr.contains("is not working"), "{}", refused.stderr);
+    assert_eq!(world.status_of("t"), "active");
+    let listed = |status: &str| world.env.ok(&["task", "list", "--status", status]).contains("Group");
+    assert_eq!(["pending", "active", "done"].map(listed), [false, true, false]);
+    world.signal_file("go");
+    live.wait().code(0);
+    assert_eq!(["pending", "active", "done"].map(listed), [false, false, true]);
+}

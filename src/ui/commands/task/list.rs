@@ -65,7 +65,7 @@ pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     let groups = TaskGroupTree::with_cut_off(state, cut_off(&ctx)?);
     let fits = |task: &&Task| {
         let asked = |wanted: &TaskStatusFilter| match wanted {
-            TaskStatusFilter::Stored(status) => task.status == *status,
+            TaskStatusFilter::Stored(status) => DisplayedTaskStatus::of(&groups, task).stored(task) == *status,
             TaskStatusFilter::Derived(shown) => DisplayedTaskStatus::of(&groups, task) == *shown,
         };
         if wanted.is_empty() { every || task.status != TaskStatus::Archived } else { wanted.iter().any(asked) }
