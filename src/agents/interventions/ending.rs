@@ -95,9 +95,6 @@ fn end_working(
     let busy: Vec<AgentId> = ctx.state().busy_agents().map(|agent| agent.id.clone()).filter(|agent| concerned(agent)).collect();
     // Where all are meant, what verifies a merge is one of them: a persona, or a command. Only the session knows that at each
     // moment: what it tells of what it does comes a little later.
-    if let Some(idle) = agents.iter().find(|agent| !busy.contains(agent)) {
-        return Err(not_working(idle));
-    }
     let asks_all = agents.is_empty() && ctx.supervisor_alive()?;
     if busy.is_empty() && !asks_all {
         return Ok(Vec::new());
@@ -129,11 +126,6 @@ fn end_working(
             EndedAgent { agent, how: halt, completed: task.filter(completed), gate }
         })
         .collect())
-}
-
-/// The error for an agent that cannot be ended, because it does nothing: no other that was named with it is ended.
-pub fn not_working(agent: &AgentId) -> Error {
-    Error::new(Code::InvalidTransition, format!("agent '{agent}' is not working")).hint("see 'git axiom status'")
 }
 
 /// The error for an agent that does not exist.

@@ -68,18 +68,6 @@ impl DisplayedTaskStatus {
 
     /// The status in words.
     pub const fn in_words(self) -> &'static str {
-        match self {
-            Self::InProgress => "in progress",
-            Self::Pending
-            | Self::Waiting
-            | Self::Interrupted
-            | Self::Active
-            | Self::Done
-            | Self::Blocked
-            | Self::Failed
-            | Self::Archived
-            | Self::Starting
-            | Self::Completed => self.as_str(),
-        }
+        if matches!(self, Self::InProgress) { "in progress" } else { self.as_str() }
     }
 }

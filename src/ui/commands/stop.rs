@@ -85,10 +85,15 @@ pub fn run(args: &EndAgentsArgs, halt: TaskHalt, global: &GlobalArgs, screen: &m
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let options = SupervisorOptions::attending();
     let how = AgentEndRequest { halt, afterwards: AfterHalt::with_retry(args.retry) };
+    // All that are named or none: nobody is stopped beside one that does nothing.
+    let idle = |agent: &&AgentId| ctx.state().restorable.agents.get(*agent).is_some_and(|agent| agent.work.is_none());
+    if let Some(idle) = args.agents.iter().find(idle) {
+        return Err(not_working(idle));
+    }
     let since = env::now();
     let ended = interventions::end_agents(&mut ctx, &args.agents, how, options, &mut ProgressPrinter::new(false))?;
     if let Some(idle) = args.agents.iter().find(|agent| !ended.iter().any(|ended| ended.agent == **agent)) {
-        return Err(interventions::not_working(idle));
+        return Err(not_working(idle));
     }
     let completed = ended.iter().filter_map(|ended| ended.completed.clone()).collect();
     let merges = interventions::merges_stopped_since(ctx.state(), since);
@@ -105,6 +110,10 @@ pub fn run(args: &EndAgentsArgs, halt: TaskHalt, global: &GlobalArgs, screen: &m
     })?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
+}
+
+fn not_working(agent: &AgentId) -> Error {
+    Error::new(Code::InvalidTransition, format!("agent '{agent}' is not working")).hint("see 'git axiom status'")
 }
 
 const SESSION_RUNS_ON: &str = "The session runs on. To end it: git axiom quit\n";
