@@ -247,11 +247,13 @@ impl World {
         processes_of(&self.env.root().join("home"))
     }
 
-    /// Kills them all, as when the machine dies. Again and again: one may begin a child between the look and the blow.
+    /// Kills them all, as when the machine dies. Again and again: one may begin a child between the look and the blow. The keepers
+    /// first, whatever numbers they have: one that outlived its program for a moment would record how that ended.
     #[track_caller]
     pub fn all_die(&self) {
         wait_until("all are dead", || {
-            let left = self.processes();
+            let mut left = self.processes();
+            left.sort_by_key(|(_, words)| !is_keeper(words));
             for (pid, _) in &left {
                 kill(*pid);
             }
@@ -261,7 +263,7 @@ impl World {
 
     /// The keepers that run.
     pub fn keepers(&self) -> Vec<i32> {
-        self.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid).collect()
+        self.processes().into_iter().filter(|(_, words)| is_keeper(words)).map(|(pid, _)| pid).collect()
     }
 
     /// Kills the keepers alone: the programs go on.
@@ -343,4 +345,8 @@ impl Drop for World {
             kill(pid);
         }
     }
+}
+
+fn is_keeper(words: &str) -> bool {
+    words.contains(" keeper ")
 }
