@@ -249,20 +249,14 @@ fn message(ctx: &Context, case: &Task) -> String {
     }
 }
 
-/// Whether a task counts as merged at a commit that is not its own: the target had all of its work by then.
+/// Whether a task counts as merged at a commit that is not its own: the target had all of its work by then. Its own is marked with it, or
+/// is a merge of its branch by somebody else, in git's words.
 pub fn had_nothing(ctx: &Context, task: &TaskId, merged: &MergedTaskWork) -> bool {
-    marks(ctx, merged).is_some_and(|tasks| !tasks.iter().any(|of| of == task.as_str()))
-}
-
-/// Whether that commit is another task's.
-pub fn is_of_another(ctx: &Context, task: &TaskId, merged: &MergedTaskWork) -> bool {
-    marks(ctx, merged).is_some_and(|tasks| !tasks.is_empty() && !tasks.iter().any(|of| of == task.as_str()))
-}
-
-/// The tasks of which the commit of a merge is, as it says; `None` where it cannot be read.
-fn marks(ctx: &Context, merged: &MergedTaskWork) -> Option<Vec<String>> {
-    let commit = ctx.repo.objects().read_commit(&merged.commit).ok()?;
-    Some(commit_marks::read(&commit.message).tasks)
+    let Ok(commit) = ctx.repo.objects().read_commit(&merged.commit) else { return false };
+    let branch = format!("'{}'", branch_of(ctx, task).short());
+    let is_marked = commit_marks::read(&commit.message).tasks.iter().any(|of| of == task.as_str());
+    let is_of_its_branch = commit.parents.len() > 1 && commit.message.contains(&branch);
+    !is_marked && !is_of_its_branch
 }
 
 /// The worktree in which a branch is checked out.

@@ -29,7 +29,7 @@ pub fn of(ctx: &Context, task: &TaskId) -> Result<TaskDiff> {
     let case = ctx.state().task(task)?;
     // Its workspace may still be there: see `agents.keepMerged`.
     if let Some(merged) = &case.merged {
-        if merge::is_of_another(ctx, task, merged) {
+        if merge::had_nothing(ctx, task, merged) {
             // It had nothing to merge, and the commit is what the target was at then.
             return between(ctx, &merged.commit, &merged.commit, merged.commit.clone());
         }

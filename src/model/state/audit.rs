@@ -9,7 +9,7 @@ use super::attempt::AttemptRecord;
 use super::current_state::State;
 use super::event::Event;
 use super::event_envelope::{EventAuthor, EventEnvelope};
-use crate::base::ids::{AgentId, OperationId, TaskId};
+use crate::base::ids::{AgentId, GateId, OperationId, TaskId};
 use crate::journal::journaled::OperationEnd;
 use crate::work::gates::gate::Gate;
 use crate::work::signals::reports::TaskReports;
@@ -73,8 +73,17 @@ impl AuditTrail {
         // An operation may bring back what was reported of the task, or its files, and change none of its fields.
         let ends = matches!(envelope.event, Event::OperationEnded { end: OperationEnd::Done, .. });
         let standing = ends.then(|| self.standing());
+        let gates: Vec<GateId> = self.gates().map(|gate| gate.id.clone()).collect();
         self.state.apply(envelope)?;
-        let concerned = concerned || standing.is_some_and(|before| before.is_in_operation || before != self.standing());
+        // Most gates are opened by an event of their own, some follow from another one.
+        let opens = !matches!(envelope.event, Event::GateOpened { .. });
+        let opened = self
+            .gates()
+            .filter(|gate| opens && !gates.contains(&gate.id))
+            .map(|gate| format!("; gate {}: {}", gate.id, gate.reason));
+        let opened: String = opened.collect();
+        let concerned =
+            concerned || !opened.is_empty() || standing.is_some_and(|before| before.is_in_operation || before != self.standing());
         let new = self.state.restorable.tasks.get(&self.id);
         let edits = match (&old, new) {
             (Some(old), Some(new)) => TaskFieldChange::between(old, new),
@@ -89,12 +98,15 @@ impl AuditTrail {
                 released.is_some() && matches!(edit, TaskFieldChange::Reason(change) if change.new.as_ref() == released)
             };
             let changes: Vec<String> = edits.iter().filter(|edit| !said(edit)).map(change_text).collect();
+            let is_changed = matches!(envelope.event, Event::TasksChanged { .. });
             let text = match (new.filter(|_| appeared), changes.is_empty()) {
                 (Some(task), _) => format!("added: {}", task.title),
                 (None, true) => what,
-                (None, false) if matches!(envelope.event, Event::TasksChanged { .. }) => changes.join("; "),
+                // Its commit would be that of another.
+                (None, false) if is_changed && edits.iter().any(|edit| edit.merges().is_some()) => what,
+                (None, false) if is_changed => changes.join("; "),
                 (None, false) => format!("{what}: {}", changes.join("; ")),
-            };
+            } + &opened;
             let EventEnvelope { seq, at: _, txn, by, event } = envelope;
             let (by, txn, at) = (by.clone(), txn.clone(), envelope.happened_at());
             self.entries.push(AuditEntry { seq: *seq, at, by, txn, event: event.name(), text, attempt: attempt::of(event) });
@@ -114,8 +126,12 @@ impl AuditTrail {
         TaskStandingNow {
             is_in_operation: workspace.is_some_and(|workspace| changes(&workspace.path)),
             reports: restorable.reports.get(&self.id).cloned(),
-            gates: restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(&self.id)).cloned().collect(),
+            gates: self.gates().cloned().collect(),
         }
+    }
+
+    fn gates(&self) -> impl Iterator<Item = &Gate> {
+        self.state.restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(&self.id))
     }
 
     fn works_on_it(&self, agent: &AgentId) -> bool {

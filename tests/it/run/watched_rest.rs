@@ -136,3 +136,39 @@ fn who_does_nothing_is_named_before_anybody_is_stopped_and_a_whole_group_is_not_
     live.wait().code(0);
     assert_eq!(["pending", "active", "done"].map(listed), [false, false, true]);
 }
+
+/// What had nothing to merge shows no work of others as its own, whatever the target's newest commit is.
+#[test]
+fn what_had_nothing_to_merge_changed_nothing() {
+    let world = World::new();
+    world.task("n", "true", &[]);
+    world.autopilot(&[]).code(0);
+    let shown = world.env.axiom(&["diff", "n"]);
+    assert!(!shown.stdout.contains("diff --git"), "{}", shown.stdout);
+    let history = world.env.ok(&["task", "audit", "n"]);
+    assert!(history.contains("n has nothing to merge") && !history.contains("merged none"), "{history}");
+}
+
+/// The time of who waits for a human stands still, with a supervisor and without; a gate that a stop opens is in the task's history.
+#[test]
+fn who_waits_for_a_human_does_not_work_meanwhile() {
+    let world = World::new();
+    world.task("q", "git axiom signal waiting 'which one?'", &[]);
+    let mut live = world.start_autopilot(&[]);
+    wait_until("it asks", || gates(&world) == ["question-q"]);
+    let worked = || world.env.json(&["status"])["agents"][0]["duration"].as_u64().unwrap();
+    let before = worked();
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    assert!(worked() <= before + 1, "{before} s, then {} s", worked());
+    live.kill();
+    assert!(worked() <= before + 1, "{before} s, then {} s", worked());
+    world.all_die();
+    world.env.ok(&["recover", "--yes"]);
+    let mut live = world.start_autopilot(&[]);
+    wait_until("it goes on", || world.status_of("q") == "active");
+    world.env.ok(&["stop", "agent-001"]);
+    wait_until("it is stopped", || world.status_of("q") == "pending");
+    let history = world.env.ok(&["task", "audit", "q"]);
+    assert!(history.contains("; gate claim-q: "), "{history}");
+    live.kill();
+}

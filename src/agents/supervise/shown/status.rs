@@ -86,7 +86,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         let printed = printed.ok().flatten().filter(|printed| printed.at >= work.claimed_at);
         view.last_activity = view.last_activity.max(printed.as_ref().map(|printed| printed.at));
         view.last_line = printed.and_then(|printed| printed.line);
-        if let Some(sign) = view.last_activity.filter(|_| !status.attended) {
+        if let Some(sign) = view.last_activity.filter(|_| !status.attended && view.waiting_since.is_none()) {
             view.worked_until = worked_until(ctx, agent, seen, sign);
             view.duration = Some(whole_seconds(work.claimed_at, view.worked_until.unwrap_or(now)));
         }

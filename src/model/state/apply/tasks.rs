@@ -119,6 +119,9 @@ pub(super) fn change_tasks(state: &mut State, edits: &[TaskChangeSet], at: Times
     }
     match changed.as_slice() {
         [] => {}
+        [one] if edits.iter().flat_map(|edit| &edit.changes).any(|change| change.merges().is_some()) => {
+            state.record.last_action = Some(format!("{} had nothing to merge", one.id));
+        }
         [one] => state.record.last_action = Some(format!("changed {}", one.id)),
         many => state.record.last_action = Some(format!("changed {}", count(many.len(), "task"))),
     }

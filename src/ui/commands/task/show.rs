@@ -231,7 +231,11 @@ fn needs_in_words(state: &State, task: &Task) -> Vec<String> {
     let words = |need: &NeededReadyPoint| {
         let is_open = needs::open(state, task).any(|open| open == need);
         let early = if task.start_early { "; begins once before it is" } else { "" };
-        let words = if is_open { format!("{need}, not ready yet{early}") } else { format!("{need}, ready") };
+        let words = match needs::ready(state, need) {
+            Some(_) => format!("{need}, ready"),
+            None if is_open => format!("{need}, not ready yet{early}"),
+            None => format!("{need}, never reported; nothing waits for it any more"),
+        };
         visible::line(&words).into_owned()
     };
     task.needs.iter().map(words).collect()

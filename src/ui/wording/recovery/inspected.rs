@@ -11,7 +11,7 @@ use axiom_model::queries::task_checks::TaskCheckSubject;
 /// Each task with what is known of it.
 pub fn inspected(state: &CrashExport) -> String {
     if state.tasks.is_empty() {
-        return "No crash cut a task off.\n".to_owned();
+        return "No crash cut a task off. What runs on or waits: git axiom status\n".to_owned();
     }
     let groups: String = state.groups.iter().map(group_in_words).collect();
     let between = if groups.is_empty() { "" } else { "\n" };

@@ -26,7 +26,8 @@ pub(super) fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -
     let captured = captured.filter(|captured| work.is_none_or(|work| captured.at >= work.claimed_at));
     let (captured_at, lines) = (captured.map(TaskCaptureRecord::seen_at_work), captured.and_then(|captured| captured.lines));
     let heard = work.map(|work| captured_at.map_or(work.last_activity, |at| at.max(work.last_activity)));
-    let since_claimed = |work: &AgentWork| now.or(heard).map(|until| whole_seconds(work.claimed_at, until));
+    let waiting_since = work.and_then(|work| waiting_since(state, work));
+    let since_claimed = |work: &AgentWork| waiting_since.or(now).or(heard).map(|until| whole_seconds(work.claimed_at, until));
     AgentStatusJson {
         id: agent.id.to_string(),
         state: work.map_or("idle", |work| agent_state(state, agent, (work, now.is_some()))),
@@ -41,9 +42,9 @@ pub(super) fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -
         parts: work.map(|_| reports.map(TaskPartCounts::of_reports).unwrap_or_default()),
         confidence: reports.and_then(TaskReports::confidence),
         estimated_completion: reports.and_then(|reports| reports.expected_at),
-        waiting_since: work.and_then(|work| waiting_since(state, work)),
+        waiting_since,
         claimed_at: work.map(|work| work.claimed_at),
-        worked_until: heard.filter(|_| now.is_none()),
+        worked_until: waiting_since.or(heard.filter(|_| now.is_none())),
         duration: work.and_then(since_claimed),
         tokens_used: record.and_then(|record| record.tokens_used),
         cost_usd: record.and_then(|record| record.cost_usd),

@@ -191,13 +191,14 @@ pub struct AgentStatusJson {
     pub estimated_completion: Option<Timestamp>,
     /// Since when the task waits for a human.
     pub waiting_since: Option<Timestamp>,
-    /// Seconds since its task was claimed; where neither its program nor a supervisor runs, until it ended; of a dead one, the
-    /// least that it worked.
+    /// Seconds since its task was claimed, until it began to wait for a human; where neither its program nor a supervisor runs, until
+    /// it ended; of a dead one, the least that it worked.
     pub duration: Option<u64>,
     /// When it was claimed.
     #[serde(skip)]
     pub claimed_at: Option<Timestamp>,
-    /// Until when it worked, where it does not any more and no supervisor goes on with it; of a dead one the least.
+    /// Until when it worked, where it waits for a human, or does not work any more and no supervisor goes on with it; of a dead one the
+    /// least.
     #[serde(skip)]
     pub worked_until: Option<Timestamp>,
     /// Tokens used on the task, where the program reports them.
