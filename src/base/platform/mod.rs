@@ -31,8 +31,8 @@ pub use system::folders::{
 };
 pub use system::machine::{IS_TRIED, SYSTEM, boot_id, boot_time, file_system_name, keeps_times, own_image, own_terminal};
 pub use system::processes::{
-    ADOPTS_ORPHANS, ExaminedProcess, adopt_orphans, command_lines_above, end_with_parent, examinable, has_in_environment,
-    offspring, peer, process, process_name, processes, processes_started_with, send_exactly,
+    ADOPTS_ORPHANS, ExaminedProcess, adopt_orphans, command_lines_above, end_with_parent, examinable, offspring, peer, process,
+    process_name, processes, processes_started_with, send_exactly,
 };
 pub use system::syncing::{SYNCS_WHOLE_FILE_SYSTEM, sync_below, sync_data, sync_file};
 pub use system::watching::{

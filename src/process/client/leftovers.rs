@@ -60,9 +60,6 @@ impl LeftoversOutcome {
 /// Ends, with SIGKILL, all processes that the dead keeper of `record` left: those started with its token in their
 /// environment, those in its list of descendants, those in the same session as one of these, and all their descendants.
 /// Never this process, its ancestors, or its descendants. Then removes the keeper's runtime folder. Safe to repeat.
-///
-/// On other systems than Linux, environments cannot be read: there it finds the processes in the keeper's list and its
-/// process groups.
 pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversOutcome> {
     if files::is_locked(&record.dir.join(spec::KEEPER_LOCK))? {
         return Err(Error::new(Code::KeeperFailed, format!("the keeper of {} still lives", record.agent)));
@@ -77,15 +74,12 @@ pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversOutcome> {
 }
 
 /// Ends, with SIGKILL, all processes that were started with `assignment` (`NAME=value`) in their environment, and their
-/// descendants, even in other sessions. Never this process, its ancestors, or its descendants. Elsewhere than on Linux,
-/// where environments cannot be read, it finds none.
+/// descendants, even in other sessions. Never this process, its ancestors, or its descendants.
 pub fn end_marked(assignment: &[u8]) -> Result<LeftoversOutcome> {
     // Not other processes in the same session: that may be the user's terminal.
     Ok(end_all(&|table| {
         let spared = spared(table);
-        let marked =
-            table.all().iter().filter(|process| !process.is_gone() && platform::has_in_environment(process.id.pid, assignment));
-        with_descendants(table, marked.copied().collect(), &spared)
+        with_descendants(table, marked(table, assignment), &spared)
     }))
 }
 
@@ -221,13 +215,17 @@ fn noted(record: &KeeperRecord) -> Result<Vec<ProcessId>> {
     Ok(noted)
 }
 
+/// Those of the table that were started with this variable, and have not ended.
+fn marked(table: &ProcessTable, assignment: &[u8]) -> Vec<ProcessEntry> {
+    let started: Vec<i32> = platform::processes_started_with(assignment).iter().map(|process| process.pid).collect();
+    table.all().iter().filter(|process| !process.is_gone() && started.contains(&process.id.pid)).copied().collect()
+}
+
 fn find(table: &ProcessTable, marker: &[u8], noted: &[ProcessId]) -> Vec<ProcessEntry> {
     let own = sys::own_pid();
     let spared = spared(table);
-    let known = |process: &&ProcessEntry| {
-        noted.contains(&process.id) || (!process.is_gone() && platform::has_in_environment(process.id.pid, marker))
-    };
-    let mut roots: Vec<ProcessEntry> = table.all().iter().filter(known).copied().collect();
+    let mut roots = marked(table, marker);
+    roots.extend(table.all().iter().filter(|process| noted.contains(&process.id)));
     // The session's number stays in use as long as the session has members, so processes in the same session as a known one
     // belong to it. The session of this process is left out: it may run below the agent.
     let own_session = table.get(own).map_or(0, |process| process.session);

@@ -13,7 +13,7 @@ use super::stream::{self, StreamRecorder};
 use crate::client::control::{self, KeeperCommand};
 use crate::client::proof_of_life::note_alive;
 use crate::os::child_reaper::ChildReaper;
-use crate::os::family::{self, EndedFamily};
+use crate::os::family::{self, EndedFamily, FamilyHead};
 use crate::os::process_id::ProcessId;
 use crate::os::sys;
 use crate::run_folder::record_files;
@@ -97,11 +97,11 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
     };
     env::fault_point("keeper.program-started");
     let pid = i32::try_from(child.id()).unwrap_or(0);
-    let program = sys::look(pid).map_or(ProcessId { pid, start: 0 }, |process| process.id);
-    keeper.record.program = Some(program);
+    keeper.record.program = Some(sys::look(pid).map_or(ProcessId { pid, start: 0 }, |process| process.id));
     // Only a hint for a later process that finds this keeper dead: the environment of the processes shows it too.
     let _ = record_files::write_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
     env::fault_point("keeper.program-recorded");
+    let head = FamilyHead { pid, mark: format!("AXIOM_TOKEN={}", keeper.spec.token) };
     let mut reaper = ChildReaper { program: Pid::from_raw(pid), status: None };
     let reading = &keeper.spec.reading;
     let (taps, mut told) = match reading.has_rules() {
@@ -126,14 +126,14 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
     let output = match output {
         Ok(output) => output,
         Err(error) => {
-            family::end_all(Some(pid), Duration::ZERO, &mut || reaper.collect());
+            family::end_all(&head, Duration::ZERO, &mut || reaper.collect());
             return failed(error);
         }
     };
     let begun = Instant::now();
     let mut watch = ProgramWatch {
         keeper,
-        program,
+        head: &head,
         output: &output,
         told: &mut told,
         begun,
@@ -149,7 +149,7 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
     let cause = watch.cause;
     let is_over = watch.acp.as_ref().is_some_and(|acp| acp.over.is_some());
     control::lock(&keeper.holds).close();
-    let ended = family::end_all(Some(pid), grace, &mut || reaper.collect());
+    let ended = family::end_all(&head, grace, &mut || reaper.collect());
     reaper.collect();
     let (output, tail) = output.finish(DRAIN_PATIENCE);
     if let Some(told) = &mut told {
@@ -176,7 +176,7 @@ fn told_to_the_end(told: &mut StreamRecorder, keeper: &mut Keeper) {
 /// Watching the program while it runs.
 struct ProgramWatch<'a> {
     keeper: &'a mut Keeper,
-    program: ProcessId,
+    head: &'a FamilyHead,
     output: &'a AgentOutputCollector,
     told: &'a mut Option<StreamRecorder>,
     begun: Instant,
@@ -259,7 +259,7 @@ impl ProgramWatch<'_> {
         }
         let (at, pause) = self.note;
         if at <= Instant::now() {
-            let changed = family::note(&self.keeper.record.runtime, Some(self.program.pid), &mut self.family);
+            let changed = family::note(&self.keeper.record.runtime, self.head, &mut self.family);
             let pause = if changed { NOTE_FIRST } else { (pause * 2).min(NOTE_MOST) };
             self.note = (Instant::now() + pause, pause);
         }
@@ -320,7 +320,7 @@ impl ProgramWatch<'_> {
         };
         // The program was not waited for yet, so its process id, which is also the id of its group, cannot belong to another
         // process.
-        if let Some(group) = Pid::from_raw(self.program.pid) {
+        if let Some(group) = Pid::from_raw(self.head.pid) {
             let _ = rustix::process::kill_process_group(group, signal);
         }
     }

@@ -21,7 +21,7 @@ use crate::os::bell::{WakeListener, WakeSender};
 use crate::os::child_reaper::ChildReaper;
 use crate::os::command::command;
 use crate::os::detached;
-use crate::os::family;
+use crate::os::family::{self, FamilyHead};
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 
@@ -95,6 +95,7 @@ fn carry_out(order: &StepProcessOrder, bell: &mut WakeListener, shall_end: &dyn 
     for pair in order.env.chunks_exact(2) {
         child.env(&pair[0], &pair[1]);
     }
+    let mark = FamilyHead::mark(&mut child);
     let second = match writer.try_clone() {
         Ok(second) => second,
         Err(e) => return cannot(e.to_string()),
@@ -116,7 +117,7 @@ fn carry_out(order: &StepProcessOrder, bell: &mut WakeListener, shall_end: &dyn 
     let pid = i32::try_from(started.id()).unwrap_or(0);
     let mut reaper = ChildReaper { program: Pid::from_raw(pid), status: None };
     let (early, grace) = wait_for_end(&mut reaper, bell, Duration::from_millis(order.limit_millis), shall_end);
-    family::end_all(Some(pid), grace, &mut || reaper.collect());
+    family::end_all(&FamilyHead { pid, mark }, grace, &mut || reaper.collect());
     reaper.collect();
     let end = early.unwrap_or_else(|| how(reaper.status));
     StepProcessReport { end, output: tail.take() }

@@ -3,14 +3,14 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
 use super::sys::{self, ProcessEntry, ProcessTable};
 use crate::os::process_id::ProcessId;
-use axiom_base::{files, platform};
+use axiom_base::{env, files, platform};
 
 /// The file name, in the runtime folder, of the list of descendants: a hint for whoever comes after a keeper, not durable.
 pub const FAMILY: &str = "family.json";
@@ -28,16 +28,36 @@ pub(crate) struct EndedFamily {
     pub survivors: Vec<i32>,
 }
 
-/// The living descendants of this process, in whatever session. Where it adopts orphans, they are among them; elsewhere they are only
-/// found by the program's process group.
-pub(crate) fn living(program: Option<i32>) -> Vec<ProcessEntry> {
+/// A program that was started, and how what it leaves is known where orphans come to nobody.
+#[derive(Debug, Clone)]
+pub(crate) struct FamilyHead {
+    /// Its number, which is that of its process group.
+    pub pid: i32,
+    /// A variable that it was started with, and nobody else, as `NAME=value`.
+    pub mark: String,
+}
+
+impl FamilyHead {
+    /// Gives a program that has no variable of its own one, where it is needed. Returns it as `NAME=value`.
+    pub fn mark(command: &mut Command) -> String {
+        let value = env::fresh_id();
+        if !platform::ADOPTS_ORPHANS {
+            command.env("AXIOM_FAMILY", &value);
+        }
+        format!("AXIOM_FAMILY={value}")
+    }
+}
+
+/// The living descendants of this process, in whatever session. Where it adopts orphans, they are among them; elsewhere those are found
+/// by the program's process group and by its variable.
+fn living(head: &FamilyHead) -> Vec<ProcessEntry> {
     let table = ProcessTable::read();
     let mut roots = vec![sys::own_pid()];
     let mut found = Vec::new();
-    if !platform::ADOPTS_ORPHANS
-        && let Some(group) = program
-    {
-        found.extend(table.all().iter().filter(|process| process.session == group).copied());
+    if !platform::ADOPTS_ORPHANS {
+        found.extend(table.all().iter().filter(|process| process.session == head.pid).copied());
+        let marked = platform::processes_started_with(head.mark.as_bytes()).into_iter().map(ProcessEntry::from);
+        found.extend(marked.filter(|process| process.session != head.pid));
         roots.extend(found.iter().map(|process| process.id.pid));
     }
     found.extend(table.descendants(&roots));
@@ -47,12 +67,12 @@ pub(crate) fn living(program: Option<i32>) -> Vec<ProcessEntry> {
 
 /// Ends all descendants: SIGTERM, `grace`, then SIGKILL again and again until none is left. `reap` waits for those that have
 /// ended; it is called often.
-pub(crate) fn end_all(program: Option<i32>, grace: Duration, reap: &mut dyn FnMut()) -> EndedFamily {
+pub(crate) fn end_all(head: &FamilyHead, grace: Duration, reap: &mut dyn FnMut()) -> EndedFamily {
     let begun = Instant::now();
     let mut asked: HashSet<ProcessId> = HashSet::new();
     loop {
         reap();
-        let left = living(program);
+        let left = living(head);
         if left.is_empty() {
             return EndedFamily { count: asked.len() as u64, survivors: Vec::new() };
         }
@@ -101,8 +121,8 @@ pub fn end_with_family(child: &mut Child, grace: Duration) -> Option<ExitStatus>
 
 /// Writes the list of living descendants to the runtime folder if it has changed, and returns whether it has. Not durable: it
 /// only matters while the processes live, and what would lose it (a restart) ends them too.
-pub(crate) fn note(runtime: &Path, program: Option<i32>, last: &mut Vec<ProcessId>) -> bool {
-    let living = sys::offspring(sys::own_pid()).unwrap_or_else(|| living(program));
+pub(crate) fn note(runtime: &Path, head: &FamilyHead, last: &mut Vec<ProcessId>) -> bool {
+    let living = sys::offspring(sys::own_pid()).unwrap_or_else(|| living(head));
     let now: Vec<ProcessId> = living.iter().filter(|process| !process.is_gone()).map(|process| process.id).collect();
     if now == *last {
         return false;

@@ -14,8 +14,9 @@ use signal_hook::iterator::Signals;
 
 use super::child_reaper::ChildReaper;
 use super::command::command_with_callers_repository;
+use super::family::{self, FamilyHead};
 use super::process_id::ProcessId;
-use super::{family, foreground, sys};
+use super::{foreground, sys};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::platform;
@@ -100,7 +101,9 @@ pub fn guard(wanted_by: i32, command: &[OsString]) -> Result<u8> {
     let failed = |e: io::Error| Error::new(Code::Internal, "cannot watch for signals").because(e);
     let mut signals = Signals::new([SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(failed)?;
     let Some((program, arguments)) = command.split_first() else { return Ok(NOT_STARTED) };
-    let child = match command_with_callers_repository(program).args(arguments).spawn() {
+    let mut command = command_with_callers_repository(program);
+    let mark = FamilyHead::mark(command.args(arguments));
+    let child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
             let is_missing = error.kind() == io::ErrorKind::NotFound;
@@ -126,7 +129,7 @@ pub fn guard(wanted_by: i32, command: &[OsString]) -> Result<u8> {
             break;
         }
     }
-    family::end_all(Some(pid), GRACE, &mut || reaper.collect());
+    family::end_all(&FamilyHead { pid, mark }, GRACE, &mut || reaper.collect());
     reaper.collect();
     Ok(reaper.status.map_or(u8::MAX, |ended| foreground::status_of(ExitStatus::from_raw(ended.as_raw()))))
 }

@@ -171,7 +171,7 @@ impl DemoStage {
     pub fn processes_left(&self) -> Vec<i32> {
         let begun = Instant::now();
         loop {
-            let left = by_environment::started_with(MARK, &self.mark, &self.folder);
+            let left = by_environment::started_with(MARK, &self.mark);
             if left.is_empty() || begun.elapsed() > Duration::from_secs(5) {
                 return left;
             }
@@ -182,7 +182,7 @@ impl DemoStage {
     /// Ends all processes of the demo that are still running, also after an interruption. Returns how many could not be
     /// ended.
     pub fn end_everything(&self) -> usize {
-        let left = || by_environment::started_with(MARK, &self.mark, &self.folder).len();
+        let left = || by_environment::started_with(MARK, &self.mark).len();
         let within = |seconds: u64, begun: Instant| begun.elapsed() < Duration::from_secs(seconds);
         // The keepers first: they end their agents with all descendants, and clean up.
         if (left() > 0 || self.is_interrupted())
@@ -195,7 +195,7 @@ impl DemoStage {
         }
         let begun = Instant::now();
         while left() > 0 && within(10, begun) {
-            by_environment::kill_started_with(MARK, &self.mark, &self.folder);
+            by_environment::kill_started_with(MARK, &self.mark);
             std::thread::sleep(LOOK);
         }
         left()

@@ -329,6 +329,9 @@ fn what_was_verified_when_all_died_is_known_to_inspect() {
     world.task("t", "echo 1 > a", &["--verify", "unit=true", "--verify", &step]);
     let mut live = world.start_autopilot(&[]);
     world.wait_for_file("begun");
+    wait_until("it is known that the first step passed", || {
+        world.env.ok(&["task", "audit", "t"]).contains("verified: unit=true")
+    });
     live.kill();
     world.all_die();
     let inspected = world.env.ok(&["recover", "inspect"]);

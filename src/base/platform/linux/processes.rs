@@ -99,12 +99,12 @@ fn parse_stat(line: &[u8]) -> Option<RunningProcess> {
 
 /// Whether the environment that the process was started with has `NAME=value`. Always `false` where the environment cannot
 /// be read (other users' processes).
-pub fn has_in_environment(pid: i32, assignment: &[u8]) -> bool {
+fn has_in_environment(pid: i32, assignment: &[u8]) -> bool {
     std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|all| all.split(|byte| *byte == 0).any(|var| var == assignment))
 }
 
 /// The running processes whose environment has `NAME=value`.
-pub fn processes_started_with(assignment: &[u8], _below: &Path) -> Vec<RunningProcess> {
+pub fn processes_started_with(assignment: &[u8]) -> Vec<RunningProcess> {
     processes().into_iter().filter(|process| has_in_environment(process.pid, assignment)).collect()
 }
 

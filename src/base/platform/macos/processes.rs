@@ -1,7 +1,6 @@
 //! Processes by libproc.
 
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 
 use rustix::process::{Pid, Signal};
 
@@ -57,12 +56,12 @@ fn words(pid: i32) -> Option<(Vec<Vec<u8>>, Vec<Vec<u8>>)> {
 
 /// Whether the environment that the process was started with has `NAME=value`. `false` where it cannot be read: processes of other
 /// users, and programs of the system, which it protects.
-pub fn has_in_environment(pid: i32, assignment: &[u8]) -> bool {
+fn has_in_environment(pid: i32, assignment: &[u8]) -> bool {
     words(pid).is_some_and(|(_, environment)| environment.iter().any(|variable| variable == assignment))
 }
 
 /// The running processes whose environment has `NAME=value`.
-pub fn processes_started_with(assignment: &[u8], _below: &Path) -> Vec<RunningProcess> {
+pub fn processes_started_with(assignment: &[u8]) -> Vec<RunningProcess> {
     processes().into_iter().filter(|process| has_in_environment(process.pid, assignment)).collect()
 }
 

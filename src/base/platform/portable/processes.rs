@@ -1,9 +1,9 @@
-//! Processes by `ps`: slower, without environments, and with a moment in which a process id may be used again.
+//! Processes by `ps`: slower, and with a moment in which a process id may be used again.
 
 #![allow(clippy::disallowed_methods)] // `ps` is the one program that this crate starts
 
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal};
@@ -19,7 +19,7 @@ const COLUMNS: &str = "pid=,ppid=,pgid=,state=,lstart=";
 /// The most levels of processes that are looked up.
 const MOST_ABOVE: usize = 256;
 
-/// Not possible: descendants that left the program's process group and lost their parents are not found.
+/// Not possible.
 pub fn adopt_orphans() {}
 
 /// Not possible: what it reads from its parent ends, and nothing else tells it.
@@ -82,18 +82,14 @@ fn seconds_of(text: &str) -> Option<u64> {
     u64::try_from(time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second()).ok()
 }
 
-/// Environments cannot be read.
-pub fn has_in_environment(_pid: i32, _assignment: &[u8]) -> bool {
-    false
-}
-
-/// The running processes that have the folder `below` in their command line, since environments cannot be read. Keepers are always
-/// among them, but other processes may be missed.
-pub fn processes_started_with(_assignment: &[u8], below: &Path) -> Vec<RunningProcess> {
-    let lines = command_lines();
-    let below = below.to_string_lossy();
-    let named = |pid: i32| lines.iter().any(|line| line.pid == pid && line.text.contains(&*below));
-    processes().into_iter().filter(|process| named(process.pid)).collect()
+/// The running processes of this user whose environment has `NAME=value`, where `ps` shows it. It does so behind the command line: one
+/// that has it as an argument counts too.
+pub fn processes_started_with(assignment: &[u8]) -> Vec<RunningProcess> {
+    let assignment = String::from_utf8_lossy(assignment);
+    let lines = command_lines("axeww").into_iter().filter(|line| line.text.split(' ').any(|word| word == assignment));
+    let marked: Vec<i32> = lines.map(|line| line.pid).collect();
+    let all = if marked.is_empty() { Vec::new() } else { processes() };
+    all.into_iter().filter(|process| marked.contains(&process.pid)).collect()
 }
 
 /// A process by its command line.
@@ -103,20 +99,21 @@ struct CommandLine {
     text: String,
 }
 
-fn command_lines() -> Vec<CommandLine> {
+/// What `ps` prints with these letters.
+fn command_lines(which: &str) -> Vec<CommandLine> {
     let line = |line: &str| {
         let (pid, rest) = line.trim_start().split_once(' ')?;
         let (parent, text) = rest.trim_start().split_once(' ')?;
         Some(CommandLine { pid: pid.parse().ok()?, parent: parent.parse().ok()?, text: text.to_owned() })
     };
-    let Some((text, own)) = ps(&["-axww", "-o", "pid=,ppid=,command="]) else { return Vec::new() };
+    let Some((text, own)) = ps(&[which, "-o", "pid=,ppid=,command="]) else { return Vec::new() };
     text.lines().filter_map(line).filter(|line| line.pid != own).collect()
 }
 
 /// The command lines of the processes above this one, nearest first; their words end with a zero. `ps` writes blanks between words: the
 /// first three are told apart, what follows counts as one.
 pub fn command_lines_above() -> Vec<Vec<u8>> {
-    let all = command_lines();
+    let all = command_lines("axww");
     let mut found = Vec::new();
     let mut above = rustix::process::getppid().map(|parent| parent.as_raw_nonzero().get());
     for _ in 0..MOST_ABOVE {

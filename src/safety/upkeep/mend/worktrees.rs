@@ -18,12 +18,24 @@ use axiom_model::work::tasks::task::TaskStatus;
 pub fn registrations(ctx: &Context) -> Result<Vec<String>> {
     let mut done = Vec::new();
     for (_, workspace) in known(ctx) {
+        if is_half_moved(ctx, &workspace)? {
+            continue;
+        }
         let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?);
         if let Some(what) = ctx.repo.registrations().mend_registration(&path, &workspace.branch, &trash)? {
             done.push(format!("workspace '{}' {what}", workspace.path));
         }
     }
     Ok(done)
+}
+
+/// Whether an operation that was cut off has moved a part of the registration only: its end brings the rest, and nothing else may be put
+/// in that place meanwhile.
+fn is_half_moved(ctx: &Context, workspace: &Workspace) -> Result<bool> {
+    let open = ctx.state().record.open.as_ref();
+    let mut changes = open.into_iter().flat_map(|open| &open.operation.workspaces);
+    let Some(change) = changes.find(|change| change.workspace.path == workspace.path) else { return Ok(false) };
+    Ok(files::is_half_moved(change.git_dir_trash.as_ref())? || files::is_half_moved(change.git_dir.as_ref())?)
 }
 
 /// Repairs damaged linked worktrees of the user's own, where the right contents are known for certain; reports the others.
