@@ -41,7 +41,7 @@ const MOMENT: Duration = Duration::from_millis(200);
 const READ_AGAIN: u32 = 3;
 
 /// After how many events at least the command that appends writes a new snapshot. Few in debug builds, so that tests have snapshots.
-const SNAPSHOT_AFTER: u64 = if cfg!(debug_assertions) { 12 } else { 500 };
+const SNAPSHOT_AFTER: u64 = if cfg!(debug_assertions) { 12 } else { 100 };
 
 /// As many bytes of a snapshot take as long to read as an event takes to be applied: so a large one is written more rarely, and what is
 /// written for an event does not grow with what the state holds.

@@ -1,6 +1,7 @@
-//! Which names no pattern of any ignore file matches: of paths made of such names git need not be asked whether it ignores them.
+//! Which names no pattern of any ignore file matches: of paths made of such names git need not be asked whether it ignores them. Nor of
+//! those that a pattern names as a whole, as `/.claude/settings.local.json` does.
 //!
-//! Only that a path is certainly not ignored is said here, and by one rule: each part of a pattern between two slashes matches one name of
+//! That a path is certainly not ignored is said by one rule: each part of a pattern between two slashes matches one name of
 //! the path, or of a folder above it. So of each pattern one such part is enough, and where in the worktree the pattern stands does
 //! not matter. Negations only take back what another pattern ignores. Whatever is not understood may match everything.
 
@@ -28,6 +29,10 @@ pub(super) struct IgnoreHints {
     globs: Vec<NameGlob>,
     /// A pattern may match any name.
     anything: bool,
+    /// Paths that patterns name from the top of the worktree on.
+    paths: HashSet<Vec<u8>>,
+    /// A pattern takes back what another one ignores.
+    takes_back: bool,
 }
 
 /// The literal pieces of a pattern for one name, in order, without what is between them.
@@ -51,25 +56,38 @@ impl IgnoreHints {
         let file = gix.config_snapshot().string("core.excludesFile").map(|file| PathBuf::from(OsStr::from_bytes(&file)));
         match (file.as_deref(), file.as_deref().and_then(|file| file.strip_prefix("~").ok()), &home) {
             (None, ..) => {}
-            (Some(_), Some(below), Some(home)) => hints.add_file(&home.join(below)),
-            (Some(file), None, _) if file.is_absolute() => hints.add_file(file),
+            (Some(_), Some(below), Some(home)) => hints.add_for_all(&home.join(below)),
+            (Some(file), None, _) if file.is_absolute() => hints.add_for_all(file),
             _ => hints.anything = true,
         }
         // Where nothing is set. Extra places do no harm.
         let users = env::var("XDG_CONFIG_HOME").map(PathBuf::from);
         for folder in users.into_iter().chain(home.map(|home| home.join(".config"))) {
-            hints.add_file(&folder.join("git/ignore"));
+            hints.add_for_all(&folder.join("git/ignore"));
         }
-        hints.add_file(&repository.common_dir().join("info/exclude"));
+        hints.add_for_all(&repository.common_dir().join("info/exclude"));
         hints
+    }
+
+    /// Adds the patterns of a file for the whole worktree, if there is one.
+    fn add_for_all(&mut self, file: &Path) {
+        let text = self.read(file);
+        self.add(&text);
+        let is_literal = |line: &&[u8]| !line.iter().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'\\' | b' ' | b'\r' | 0));
+        let named = text.split(|byte| *byte == b'\n').filter(is_literal).filter_map(|line| line.strip_prefix(b"/"));
+        self.paths.extend(named.filter(|path| !path.ends_with(b"/")).map(<[u8]>::to_vec));
     }
 
     /// Adds the patterns of a file, if there is one.
     pub fn add_file(&mut self, file: &Path) {
-        match files::read_optional(file, LIMIT) {
-            Ok(text) => self.add(&text.unwrap_or_default()),
-            Err(_) => self.anything = true,
-        }
+        let text = self.read(file);
+        self.add(&text);
+    }
+
+    fn read(&mut self, file: &Path) -> Vec<u8> {
+        let text = files::read_optional(file, LIMIT);
+        self.anything |= text.is_err();
+        text.ok().flatten().unwrap_or_default()
     }
 
     fn add(&mut self, text: &[u8]) {
@@ -78,8 +96,10 @@ impl IgnoreHints {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             let blanks = line.iter().rev().take_while(|byte| **byte == b' ').count();
             let line = &line[..line.len() - blanks];
-            if !matches!(line.first(), None | Some(b'#' | b'!')) {
-                self.add_pattern(line);
+            match line.first() {
+                None | Some(b'#') => {}
+                Some(b'!') => self.takes_back = true,
+                Some(_) => self.add_pattern(line),
             }
         }
     }
@@ -110,6 +130,11 @@ impl IgnoreHints {
             [piece] if glob.ends && is_ending(piece) => drop(self.endings.insert(piece.clone())),
             _ => self.globs.push(glob),
         }
+    }
+
+    /// Whether this path is certainly ignored.
+    pub fn names(&self, path: &[u8]) -> bool {
+        !self.takes_back && self.paths.contains(path)
     }
 
     /// Whether a pattern may match a path because of this name of it, or of a folder above it.
@@ -175,6 +200,28 @@ mod tests {
         for text in ["", "# a", "!whatever", "/", "a\nb/\n*.o\nw*c\n", "\r\n", "a b"] {
             assert!(!hints(text.as_bytes()).may_match(b"whatever"), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_named_as_a_whole_is_ignored() {
+        let scratch = ScratchRepository::new(&[]);
+        let paths = ["a", "a/b", "b", "b/a", "a b", "c/d/e", "d"];
+        let mut named = 0;
+        for pattern in [
+            "/a", "/a/b", "/a/", "a", "a/b", "/a b", "/c/d/e\r", "/c/d/e", "/c/d/e ", "/a*", "/[a]", "\\/a", "!/a", "/a\n!/b",
+            "#/a", "//a", "/",
+        ] {
+            scratch.write(".git/info/exclude", format!("{pattern}\n").as_bytes());
+            let (repo, main) = (scratch.repo(), scratch.main());
+            let hints = IgnoreHints::of(&repo, &main);
+            for path in paths.into_iter().filter(|path| hints.names(path.as_bytes())) {
+                let input = format!("./{path}\0").into_bytes();
+                let git = repo.git_in(&main).args(["check-ignore", "--no-index", "-z", "--stdin"]).stdin(input.clone());
+                assert_eq!(git.run().unwrap().stdout, input, "{pattern:?} {path:?}");
+                named += 1;
+            }
+        }
+        assert_eq!(named, 3, "/a, /a/b, /c/d/e, and nothing where another one is taken back");
     }
 
     /// Whatever git ignores may be matched: patterns and names of a few pieces, each with each.

@@ -150,8 +150,13 @@ impl QuickCaptures<'_> {
             list_ahead(root, options, &mut nodes);
             let found = nodes.iter().filter(|node| node.path.file_name() == b".gitignore");
             found.for_each(|node| hints.add_file(&root.join(node.path.to_path())));
-            let asked = may_be_ignored(&nodes, &hints);
-            let Some(ignored) = self.are_ignored(worktree, &nodes, &asked)? else { return Ok(None) };
+            let mut asked = may_be_ignored(&nodes, &hints);
+            let named = |(node, asked): (&UntrackedNode, &bool)| *asked && hints.names(node.path.as_bytes());
+            let mut ignored: Vec<bool> = nodes.iter().zip(&asked).map(named).collect();
+            asked.iter_mut().zip(&ignored).for_each(|(asked, ignored)| *asked &= !ignored);
+            if !self.are_ignored(worktree, &nodes, &asked, &mut ignored)? {
+                return Ok(None);
+            }
             let covers = |path: &RepoPath, is_folder| options.exclude.covers(path, is_folder);
             let Some(folders) = settle(nodes, &ignored, covers, &mut sorted) else { return Ok(None) };
             nodes = Vec::new();
@@ -168,11 +173,11 @@ impl QuickCaptures<'_> {
         Ok(Some(sorted))
     }
 
-    /// Which of the nodes git ignores, directly or by a folder above them, where it is to be `asked`; `None` if git gives no clear answer.
-    fn are_ignored(&self, worktree: &Worktree, nodes: &[UntrackedNode], asked: &[bool]) -> Result<Option<Vec<bool>>> {
-        let mut ignored = vec![false; nodes.len()];
+    /// Finds out which of the nodes git ignores, directly or by a folder above them, where it is to be `asked`. Returns whether git gave a
+    /// clear answer.
+    fn are_ignored(&self, worktree: &Worktree, nodes: &[UntrackedNode], asked: &[bool], ignored: &mut [bool]) -> Result<bool> {
         if !asked.contains(&true) {
-            return Ok(Some(ignored));
+            return Ok(true);
         }
         let mut input = Vec::new();
         for (node, _) in nodes.iter().zip(asked).filter(|(_, asked)| **asked) {
@@ -184,21 +189,21 @@ impl QuickCaptures<'_> {
         let git = self.repo.git_in(worktree).args(["check-ignore", "--no-index", "-z", "--stdin", "-v", "-n"]);
         let output = git.stdin(input).run()?;
         if !matches!(output.code, Some(0 | 1)) || !output.stderr.is_empty() {
-            return Ok(None);
+            return Ok(false);
         }
         let mut fields = output.stdout.split(|byte| *byte == 0);
         for (number, node) in nodes.iter().enumerate().filter(|(number, _)| asked[*number]) {
             let mut next = || fields.next();
             let (Some(_source), Some(_line), Some(pattern), Some(path)) = (next(), next(), next(), next()) else {
-                return Ok(None);
+                return Ok(false);
             };
             if path.strip_prefix(b"./") != Some(node.path.as_bytes()) {
-                return Ok(None);
+                return Ok(false);
             }
             // The pattern that decides may be a negation.
             ignored[number] = !pattern.is_empty() && !pattern.starts_with(b"!");
         }
-        Ok(Some(ignored))
+        Ok(true)
     }
 }
 
