@@ -19,8 +19,11 @@ pub const ACL: &[u8] = b"system.posix_acl_access";
 /// The default ACL of a folder, which new entries inherit.
 pub const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
 
-/// The largest list of names, and the largest value, that Linux allows.
-const LARGEST: usize = 64 * 1024;
+/// The largest list of names, and the largest value, that is read, in bytes. Linux allows 64 KiB, macOS as much as a file.
+const LARGEST: usize = 64 * 1024 * 1024;
+
+/// How often a value is read again that grows meanwhile.
+const TRIES: usize = 8;
 
 /// The ACLs and the user's attributes of the file at `path`; empty where there is no file, or the file system has no
 /// attributes.
@@ -43,34 +46,44 @@ pub fn attribute(path: &Path, name: &[u8]) -> Result<Option<Vec<u8>>> {
 }
 
 fn names(path: &Path) -> Result<Vec<Vec<u8>>, Errno> {
-    let mut few = [0_u8; 1024];
-    let list = match rustix::fs::llistxattr(path, &mut few[..]) {
-        Ok(length) => few[..length].to_vec(),
-        Err(Errno::RANGE) => {
-            let mut many = vec![0_u8; LARGEST];
-            let length = rustix::fs::llistxattr(path, &mut many[..])?;
-            many.truncate(length);
-            many
-        }
+    let list = match whole(|room| rustix::fs::llistxattr(path, room)) {
         Err(error) if is_none(error) => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+        list => list?,
     };
     Ok(list.split(|byte| *byte == 0).filter(|name| platform::is_copied_attribute(name)).map(<[u8]>::to_vec).collect())
 }
 
 fn value(path: &Path, name: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
-    let mut few = [0_u8; 1024];
-    match rustix::fs::lgetxattr(path, name, &mut few[..]) {
-        Ok(length) => Ok(Some(few[..length].to_vec())),
-        Err(Errno::RANGE) => {
-            let mut many = vec![0_u8; LARGEST];
-            let length = rustix::fs::lgetxattr(path, name, &mut many[..])?;
-            many.truncate(length);
-            Ok(Some(many))
-        }
+    match whole(|room| rustix::fs::lgetxattr(path, name, room)) {
         Err(error) if is_none(error) => Ok(None),
-        Err(error) => Err(error),
+        value => value.map(Some),
     }
+}
+
+/// Reads all of a list or value: what fills its room may go on, without an error, as resource forks of macOS do.
+fn whole(mut read: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    let mut few = [0_u8; 1024];
+    match read(&mut few) {
+        Ok(length) if length < few.len() => return Ok(few[..length].to_vec()),
+        Ok(_) | Err(Errno::RANGE) => {}
+        Err(error) => return Err(error),
+    }
+    for _ in 0..TRIES {
+        let size = read(&mut [])?;
+        if size > LARGEST {
+            return Err(Errno::TOOBIG);
+        }
+        let mut all = vec![0_u8; size + 1];
+        match read(&mut all) {
+            Ok(length) if length <= size => {
+                all.truncate(length);
+                return Ok(all);
+            }
+            Ok(_) | Err(Errno::RANGE) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Errno::RANGE)
 }
 
 /// Whether the error means that there is nothing to read: no such attribute, no such file, or a file system without
@@ -104,4 +117,47 @@ pub fn set_attributes(path: &Path, wanted: &ExtendedAttributes) -> Result<()> {
         rustix::fs::lsetxattr(path, name.as_slice(), value, XattrFlags::empty()).map_err(failed)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Linux does it, which refuses a room that is too small.
+    fn strict(value: &[u8]) -> impl FnMut(&mut [u8]) -> Result<usize, Errno> {
+        move |room| match (room.len(), value.len()) {
+            (0, size) => Ok(size),
+            (there, size) if size > there => Err(Errno::RANGE),
+            _ => lenient(value)(room),
+        }
+    }
+
+    /// As macOS does it with a resource fork: it fills the room.
+    fn lenient(value: &[u8]) -> impl FnMut(&mut [u8]) -> Result<usize, Errno> {
+        move |room| {
+            if room.is_empty() {
+                return Ok(value.len());
+            }
+            let fits = value.len().min(room.len());
+            room[..fits].copy_from_slice(&value[..fits]);
+            Ok(fits)
+        }
+    }
+
+    #[test]
+    fn a_value_of_any_size_is_read_to_its_end() {
+        for size in [0, 1, 1023, 1024, 1025, 200_000] {
+            let value: Vec<u8> = (0..size).map(|at| u8::try_from(at % 251).unwrap()).collect();
+            assert!(whole(strict(&value)).unwrap() == value && whole(lenient(&value)).unwrap() == value, "{size}");
+        }
+        let mut grows = 0;
+        assert_eq!(
+            whole(|room| {
+                grows += 2000;
+                if room.is_empty() { Ok(grows) } else { Err(Errno::RANGE) }
+            }),
+            Err(Errno::RANGE)
+        );
+        assert_eq!(whole(|room| if room.is_empty() { Ok(LARGEST + 1) } else { Err(Errno::RANGE) }), Err(Errno::TOOBIG));
+    }
 }

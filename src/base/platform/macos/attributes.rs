@@ -6,7 +6,8 @@ use rustix::io::Errno;
 pub const NO_ATTRIBUTE: &[Errno] = &[Errno::NOATTR, Errno::NODATA];
 
 /// What the system keeps for itself: it comes and goes by itself, or cannot be set.
-const OF_THE_SYSTEM: [&[u8]; 3] = [b"com.apple.provenance", b"com.apple.lastuseddate", b"com.apple.system."];
+const OF_THE_SYSTEM: [&[u8]; 5] =
+    [b"com.apple.lastuseddate", b"com.apple.macl", b"com.apple.provenance", b"com.apple.rootless", b"com.apple.system."];
 
 /// Whether an attribute is the user's: what a copy of a file has to have.
 pub fn is_copied_attribute(name: &[u8]) -> bool {

@@ -89,7 +89,9 @@ pub(super) fn sync_volume(file: &impl AsRawFd) -> std::io::Result<()> {
     // SAFETY: takes two numbers.
     match unsafe { fsync_volume_np(file.as_raw_fd(), FULLSYNC | WAIT) } {
         0 => Ok(()),
-        _ => Err(std::io::Error::last_os_error()),
+        -1 => Err(std::io::Error::last_os_error()),
+        // The number of the error itself: `errno` is as it was before.
+        code => Err(std::io::Error::from_raw_os_error(code)),
     }
 }
 

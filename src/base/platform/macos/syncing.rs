@@ -1,9 +1,10 @@
-//! A volume is synced by one call; where its file system does not know that, file by file.
+//! What changed is synced file by file, then the volume by one call, where its file system knows that: alone it does not say that a write
+//! failed. A file is synced by `F_FULLFSYNC`, which is what `sync_all` does there; where a disk does not know it, by `fsync`.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use rustix::io::Errno;
 
@@ -20,12 +21,18 @@ fn is_unknown(error: &io::Error) -> bool {
     NO_FULL_SYNC.iter().any(|code| error.raw_os_error() == Some(code.raw_os_error()))
 }
 
-/// Syncs the volume of an opened folder.
+/// Syncs what changed below an opened folder, and its volume.
 pub fn sync_below(folder: &File, path: &Path, changed_since: Option<SystemTime>) -> io::Result<()> {
+    portable::sync_changed_below(folder, path, changed_since, own_start)?;
     match of_kernel::sync_volume(folder) {
-        Err(e) if is_unknown(&e) => portable::sync_below(folder, path, changed_since),
+        Err(e) if is_unknown(&e) => Ok(()),
         synced => synced,
     }
+}
+
+fn own_start() -> Option<SystemTime> {
+    let own = super::processes::process(rustix::process::getpid().as_raw_nonzero().get())?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(own.start))
 }
 
 /// Syncs a file or folder with what is known of it, and the disk's cache where that is possible.

@@ -13,8 +13,8 @@ use crate::platform::unix::processes::RunningProcess;
 /// Whether orphans of a process that wants it become its children.
 pub const ADOPTS_ORPHANS: bool = false;
 
-/// What is asked of `ps` of each process.
-const COLUMNS: &str = "pid=,ppid=,pgid=,state=,lstart=";
+/// What is asked of `ps` of each process. Where `=` takes the rest of a word as a heading, each needs a word of its own.
+const COLUMNS: [&str; 10] = ["-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "state=", "-o", "lstart="];
 
 /// The most levels of processes that are looked up.
 const MOST_ABOVE: usize = 256;
@@ -45,13 +45,13 @@ fn ps(arguments: &[&str]) -> Option<(String, i32)> {
 
 /// The process with this number now.
 pub fn process(pid: i32) -> Option<RunningProcess> {
-    let (text, _) = ps(&["-o", COLUMNS, "-p", &pid.to_string()])?;
+    let (text, _) = ps(&[&COLUMNS[..], &["-p", &pid.to_string()]].concat())?;
     parse_ps(&text).into_iter().find(|process| process.pid == pid)
 }
 
 /// Every process but the `ps` that lists them: it is a child of this one, and gone by now.
 pub fn processes() -> Vec<RunningProcess> {
-    let Some((text, own)) = ps(&["-axo", COLUMNS]) else { return Vec::new() };
+    let Some((text, own)) = ps(&[&["-ax"], &COLUMNS[..]].concat()) else { return Vec::new() };
     let mut all = parse_ps(&text);
     all.retain(|process| process.pid != own);
     all
@@ -106,7 +106,7 @@ fn command_lines(which: &str) -> Vec<CommandLine> {
         let (parent, text) = rest.trim_start().split_once(' ')?;
         Some(CommandLine { pid: pid.parse().ok()?, parent: parent.parse().ok()?, text: text.to_owned() })
     };
-    let Some((text, own)) = ps(&[which, "-o", "pid=,ppid=,command="]) else { return Vec::new() };
+    let Some((text, own)) = ps(&[which, "-o", "pid=", "-o", "ppid=", "-o", "command="]) else { return Vec::new() };
     text.lines().filter_map(line).filter(|line| line.pid != own).collect()
 }
 

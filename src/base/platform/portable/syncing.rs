@@ -23,6 +23,16 @@ static SYNCED: Mutex<BTreeMap<PathBuf, SystemTime>> = Mutex::new(BTreeMap::new()
 /// Syncs everything below an opened folder that changed since a time; without one, since the last sync of it by this process, or since
 /// this process began.
 pub fn sync_below(folder: &File, path: &Path, changed_since: Option<SystemTime>) -> io::Result<()> {
+    sync_changed_below(folder, path, changed_since, own_start)
+}
+
+/// As [`sync_below`], where a system tells in its own way when this process began.
+pub fn sync_changed_below(
+    folder: &File,
+    path: &Path,
+    changed_since: Option<SystemTime>,
+    own_start: fn() -> Option<SystemTime>,
+) -> io::Result<()> {
     let begun = now();
     let known = || path.ancestors().filter_map(|above| synced().get(above).copied()).max();
     let since = changed_since.or_else(known).or_else(own_start);
