@@ -8,6 +8,8 @@
 
 pub mod documents;
 pub mod fixed;
+#[path = "../support/git_since.rs"]
+mod git_since;
 mod json_schema;
 pub mod nothing_lost;
 pub mod random;
@@ -24,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
+pub use git_since::git_since;
 pub use run::Run;
 pub use users::{NOBODY, copy_of_program, is_root};
 

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::common::TestEnv;
+use crate::common::{TestEnv, git_since};
 use crate::session_support::World;
 
 /// `café`, in Latin 1.
@@ -38,7 +38,9 @@ fn on_an_odd_branch() -> Vec<TestEnv> {
         }
         env
     };
-    vec![with(false, None), with(true, None), with(false, Some("reftable"))]
+    let formats = [(false, None), (true, None), (false, Some("reftable"))].into_iter();
+    let formats = formats.filter(|(_, format)| format.is_none() || git_since(45, "reftables"));
+    formats.map(|(pack, format)| with(pack, format)).collect()
 }
 
 #[test]

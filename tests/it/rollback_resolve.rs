@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::common::git_since;
 use crate::support::Scratch;
 
 /// A task of three commits, the second one of which somebody built on.
@@ -89,6 +90,9 @@ fn a_conflict_is_settled_in_a_worktree_and_the_rollback_goes_on_and_can_be_undon
 
 #[test]
 fn it_is_settled_where_refs_are_in_a_reftable_too() {
+    if !git_since(46, "git refs migrate") {
+        return;
+    }
     let scratch = in_conflict();
     std::fs::remove_dir_all(scratch.path().join(".git/logs")).unwrap();
     scratch.git(&["refs", "migrate", "--ref-format=reftable"]);

@@ -1,5 +1,6 @@
 //! What a checkpoint holds of unusual worktrees, and that it names what it does not hold.
 
+use crate::common::git_since;
 use crate::support::{Scratch, contents};
 
 /// Makes a checkpoint and returns what it says that it does not hold, of one kind.
@@ -161,7 +162,10 @@ fn a_bisection_comes_back_whole_and_goes_whole() {
 }
 
 /// As [`with_conflict`], with refs in a reftable.
-fn with_conflict_in_reftable() -> Scratch {
+fn with_conflict_in_reftable() -> Option<Scratch> {
+    if !git_since(45, "reftables") {
+        return None;
+    }
     let scratch = Scratch::empty();
     std::fs::remove_dir_all(scratch.path().join(".git")).unwrap();
     scratch.git(&["init", "-q", "-b", "main", "--ref-format=reftable"]);
@@ -170,7 +174,7 @@ fn with_conflict_in_reftable() -> Scratch {
     }
     scratch.git(&["add", "-A"]);
     scratch.git(&["commit", "-q", "-m", "first"]);
-    conflicting_in(scratch)
+    Some(conflicting_in(scratch))
 }
 
 /// The refs that say what is in progress.
@@ -183,7 +187,7 @@ fn root_refs(scratch: &Scratch) -> String {
 
 #[test]
 fn a_cherry_pick_comes_back_into_a_reftable_and_goes_on() {
-    let scratch = with_conflict_in_reftable();
+    let Some(scratch) = with_conflict_in_reftable() else { return };
     scratch.axiom(&["checkpoint", "create", "before"]);
     scratch.try_git(&["cherry-pick", "x"]);
     assert!(!scratch.has(".git/CHERRY_PICK_HEAD"), "it is in the reftable");
@@ -212,7 +216,7 @@ fn a_cherry_pick_comes_back_into_a_reftable_and_goes_on() {
 /// The conflict's own side is what is committed before and after: only the stages differ.
 #[test]
 fn a_dry_run_names_the_conflict_that_comes_back_and_the_one_that_goes() {
-    let scratch = with_conflict_in_reftable();
+    let Some(scratch) = with_conflict_in_reftable() else { return };
     scratch.try_git(&["cherry-pick", "x"]);
     scratch.axiom(&["checkpoint", "create", "within"]);
     scratch.git(&["commit", "-q", "-a", "-m", "with its markers"]);
@@ -235,7 +239,7 @@ fn a_dry_run_names_the_conflict_that_comes_back_and_the_one_that_goes() {
 #[test]
 fn refs_of_an_operation_survive_a_crash_of_the_rollback() {
     for fault in ["git.before-operation-refs:1", "git.after-operation-refs:1", "git.before-operation-file:1"] {
-        let scratch = with_conflict_in_reftable();
+        let Some(scratch) = with_conflict_in_reftable() else { return };
         scratch.try_git(&["cherry-pick", "x"]);
         let in_it = root_refs(&scratch);
         scratch.axiom(&["checkpoint", "create", "within"]);
@@ -253,7 +257,7 @@ fn refs_of_an_operation_survive_a_crash_of_the_rollback() {
 
 #[test]
 fn a_revert_in_a_linked_worktree_comes_back_into_its_reftable() {
-    let scratch = with_conflict_in_reftable();
+    let Some(scratch) = with_conflict_in_reftable() else { return };
     let linked = scratch.path().parent().unwrap().join("linked");
     let linked = linked.to_str().unwrap();
     scratch.git(&["worktree", "add", "-q", "--detach", linked]);
@@ -274,7 +278,7 @@ fn a_revert_in_a_linked_worktree_comes_back_into_its_reftable() {
 
 #[test]
 fn a_bisection_comes_back_into_a_reftable_and_an_autostash_too() {
-    let scratch = with_conflict_in_reftable();
+    let Some(scratch) = with_conflict_in_reftable() else { return };
     for number in 0..6 {
         scratch.git(&["commit", "-q", "--allow-empty", "-m", &format!("{number}")]);
     }
@@ -308,7 +312,7 @@ fn a_bisection_comes_back_into_a_reftable_and_an_autostash_too() {
 
 #[test]
 fn a_merge_refuses_beside_a_cherry_pick_in_a_reftable() {
-    let scratch = with_conflict_in_reftable();
+    let Some(scratch) = with_conflict_in_reftable() else { return };
     scratch.done_task("task-1");
     scratch.try_git(&["cherry-pick", "x"]);
     scratch.refused(&["merge", "task-1"], "IN_THE_WAY", 4);

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::common::random::Random;
 use crate::common::trials::case_of;
-use crate::common::{Run, TestEnv};
+use crate::common::{Run, TestEnv, git_since};
 use crate::histories::held;
 use crate::histories::look::look;
 use crate::histories::places::{self, Odd};
@@ -50,7 +50,7 @@ impl Place {
             env.bind_by_permissions();
         }
         let sha256 = dice.once_in(8);
-        let reftable = dice.once_in(12);
+        let reftable = dice.once_in(12) && git_since(45, "reftables");
         let mut init = vec!["init", "-q", "-b", "main"];
         init.extend(sha256.then_some("--object-format=sha256"));
         init.extend(reftable.then_some("--ref-format=reftable"));

@@ -1,5 +1,6 @@
 //! What would keep an operation from its changes is found before the first one, and the dry run says it too.
 
+use crate::common::git_since;
 use crate::support::{Scratch, contents};
 
 const ROLLBACK: [&str; 3] = ["rollback", "checkpoint", "safe"];
@@ -153,6 +154,9 @@ fn what_is_mounted_in_a_worktree_is_named_and_not_touched() {
 #[test]
 fn a_hook_that_refuses_a_switch_or_a_detached_head_is_asked_before_anything_is_changed() {
     use std::os::unix::fs::PermissionsExt;
+    if !git_since(46, "a hook that is told of a switch") {
+        return;
+    }
     for detached_then in [false, true] {
         let scratch = Scratch::new();
         let (then, since): (&[&str], &[&str]) = match detached_then {
