@@ -2,9 +2,12 @@
 
 use super::core::SessionCore;
 use axiom_base::error::Result;
+use axiom_model::base::ids::TaskId;
 use axiom_model::queries::gate_use::is_of_use;
+use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
 use axiom_model::work::gates::gate::GateKind;
+use axiom_model::work::tasks::task::TaskStatus;
 
 /// Closes one gate that needs no decision any more: a verb on its task, or the user, has settled the matter. Returns
 /// whether there was one.
@@ -22,12 +25,21 @@ pub(crate) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
             GateKind::Merge => target
                 .as_ref()
                 .is_some_and(|target| mode.merges() && gate.only_asks_to_merge(target) || gate.is_of_another_target(target)),
-            GateKind::Question | GateKind::Permission => state.agent_on(task).is_none(),
+            // A question that a rollback brought back can be answered until its task is taken up: the next prompt has the answer.
+            GateKind::Question => match state.agent_on(task).and_then(|agent| agent.work.as_ref()) {
+                Some(work) => work.claimed_at > gate.opened_at,
+                None => gate.decision.is_some() || !is_pending(state, task),
+            },
+            GateKind::Permission => state.agent_on(task).is_none(),
             GateKind::HumanReview | GateKind::Recovery | GateKind::Planning | GateKind::Budget | GateKind::Disk => false,
         }
     });
-    match idle.map(|gate| gate.id.clone()) {
-        Some(id) => core.desk.step(Event::GateClosed { id, reason: "settled otherwise".into() }).map(|()| true),
-        None => Ok(false),
-    }
+    let Some(gate) = idle else { return Ok(false) };
+    let is_answered = gate.kind == GateKind::Question && gate.decision.is_some();
+    let reason = if is_answered { "the next prompt has the answer" } else { "settled otherwise" };
+    core.desk.step(Event::GateClosed { id: gate.id.clone(), reason: reason.into() }).map(|()| true)
+}
+
+fn is_pending(state: &State, task: &TaskId) -> bool {
+    state.restorable.tasks.get(task).is_some_and(|task| task.status == TaskStatus::Pending)
 }

@@ -41,7 +41,9 @@ and answer are in the prompt of the next iteration.")]
         /// What you ask
         question: String,
     },
-    #[command(after_help = "For people only: shown by 'git axiom status' and the lines of 'git axiom run'.")]
+    #[command(after_help = "\
+Shown by 'git axiom status' and the lines of 'git axiom run'; after a crash it decides how the
+task goes on.")]
     Progress {
         /// 0 to 100
         percent: u8,

@@ -68,7 +68,7 @@ pub fn pausing(all: &PauseReport) -> String {
         vec![format!("  {}", working.agent), working.task.to_string(), how, progress]
     };
     let running = all.running.iter().map(|working| row(working, format!("runs, iteration {}", working.iteration)));
-    let paused = all.paused.iter().map(|working| row(working, "paused".to_owned()));
+    let paused = all.paused.iter().map(|working| row(working, "runs no iteration".to_owned()));
     let rows: Vec<Vec<String>> = running.chain(paused).collect();
     if !rows.is_empty() {
         text.push_str(&table(&rows));

@@ -169,3 +169,26 @@ fn who_waits_for_a_human_does_not_work_meanwhile() {
     let history = world.env.ok(&["task", "audit", "q"]);
     assert!(history.contains("; gate claim-q: "), "{history}");
 }
+
+/// A question that a rollback brings back stays until its task is taken up again, and the next prompt has the answer.
+#[test]
+fn a_question_that_is_open_again_can_be_answered() {
+    let world = World::new();
+    world.task("q", "test $AXIOM_ITERATION != 1 || git axiom signal waiting 'which one?'", &[]);
+    world.waiting_task("other");
+    let live = world.start_autopilot(&["--agents", "2"]);
+    wait_until("it asks", || gates(&world) == ["question-q"]);
+    world.env.ok(&["checkpoint", "create", "asked"]);
+    world.env.ok(&["gate", "answer", "question-q", "this one"]);
+    wait_until("it is merged", || !world.find_task("q")["merged"].is_null());
+    let said = world.env.ok(&["rollback", "asked", "--yes"]);
+    assert!(said.contains("1 gate open again"), "{said}");
+    live.wait().code(1);
+    assert_eq!(gates(&world), ["claim-other", "claim-q", "question-q"]);
+    world.env.ok(&["gate", "answer", "question-q", "that one"]);
+    world.env.ok(&["gate", "approve", "--all"]);
+    world.signal_file("go");
+    world.autopilot(&["--agents", "2"]).code(0);
+    let history = world.env.ok(&["task", "audit", "q"]);
+    assert!(history.contains("gate question-q closed: the next prompt has the answer"), "{history}");
+}

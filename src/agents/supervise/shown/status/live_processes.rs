@@ -91,7 +91,7 @@ pub(super) fn recovery(state: &State, who: &LiveProcesses) -> RecoveryNeedJson {
             reasons.push(format!("no supervisor attends to {}", named(&who.unattended)));
         }
         if !who.orphaned.is_empty() {
-            reasons.push(format!("nobody looks after the program of {}, which still runs", named(&who.orphaned)));
+            reasons.push(format!("nobody looks after what {} started, and something of it still runs", named(&who.orphaned)));
         }
     }
     // An operation that was cut off has a way of its own.
