@@ -1,5 +1,5 @@
 //! Which names no pattern of any ignore file matches: of paths made of such names git need not be asked whether it ignores them. Nor of
-//! those that a pattern names as a whole, as `/.claude/settings.local.json` does.
+//! those that the exclude file of the repository names as a whole, as `/.claude/settings.local.json`.
 //!
 //! That a path is certainly not ignored is said by one rule: each part of a pattern between two slashes matches one name of
 //! the path, or of a folder above it. So of each pattern one such part is enough, and where in the worktree the pattern stands does
@@ -56,21 +56,21 @@ impl IgnoreHints {
         let file = gix.config_snapshot().string("core.excludesFile").map(|file| PathBuf::from(OsStr::from_bytes(&file)));
         match (file.as_deref(), file.as_deref().and_then(|file| file.strip_prefix("~").ok()), &home) {
             (None, ..) => {}
-            (Some(_), Some(below), Some(home)) => hints.add_for_all(&home.join(below)),
-            (Some(file), None, _) if file.is_absolute() => hints.add_for_all(file),
+            (Some(_), Some(below), Some(home)) => hints.add_file(&home.join(below)),
+            (Some(file), None, _) if file.is_absolute() => hints.add_file(file),
             _ => hints.anything = true,
         }
         // Where nothing is set. Extra places do no harm.
         let users = env::var("XDG_CONFIG_HOME").map(PathBuf::from);
         for folder in users.into_iter().chain(home.map(|home| home.join(".config"))) {
-            hints.add_for_all(&folder.join("git/ignore"));
+            hints.add_file(&folder.join("git/ignore"));
         }
-        hints.add_for_all(&repository.common_dir().join("info/exclude"));
+        hints.add_exclude_file(&repository.common_dir().join("info/exclude"));
         hints
     }
 
-    /// Adds the patterns of a file for the whole worktree, if there is one.
-    fn add_for_all(&mut self, file: &Path) {
+    /// Adds the patterns of the repository's own exclude file, which is the one that git reads in any case.
+    fn add_exclude_file(&mut self, file: &Path) {
         let text = self.read(file);
         self.add(&text);
         let is_literal = |line: &&[u8]| !line.iter().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'\\' | b' ' | b'\r' | 0));
@@ -202,8 +202,12 @@ mod tests {
         }
     }
 
+    /// A file beside it, which git may not read, names nothing for certain.
     #[test]
     fn what_is_named_as_a_whole_is_ignored() {
+        let mut elsewhere = IgnoreHints::default();
+        elsewhere.add(b"/a\n");
+        assert!(elsewhere.may_match(b"a") && !elsewhere.names(b"a"));
         let scratch = ScratchRepository::new(&[]);
         let paths = ["a", "a/b", "b", "b/a", "a b", "c/d/e", "d"];
         let mut named = 0;
