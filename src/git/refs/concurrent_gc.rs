@@ -20,6 +20,7 @@ use std::time::Duration;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::names::Oid;
+use axiom_model::base::own_names::NOTES;
 
 use crate::objects::database::gix_id;
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
@@ -143,7 +144,18 @@ impl ConcurrentGc<'_> {
         self.repo.written.too_late.store(true, Ordering::Release);
         let back: Vec<RefEdit> = before.into_iter().rev().collect();
         change(&back).map_err(|second| second.context("refs that name what a git gc has removed could not be taken back"))?;
+        self.forget_taken_back(&back);
         Err(error)
+    }
+
+    /// The logs of our notes would go on naming what is gone, and git calls that damage.
+    fn forget_taken_back(&self, back: &[RefEdit]) {
+        for edit in back.iter().filter(|edit| edit.name.as_str() == NOTES) {
+            let log = self.repo.common_dir().join("logs").join(edit.name.in_git());
+            if let Err(error) = self.repo.workspace_damage().forget_lost(&log, None) {
+                tracing::warn!(%error, "the log of a ref names what is gone");
+            }
+        }
     }
 
     /// Makes sure that the objects of a branch still exist, after git itself has committed to it.
@@ -287,6 +299,32 @@ mod tests {
             scratch.git(&["cat-file", "-e", &format!("{commit}:old")]);
             scratch.git(&["cat-file", "-e", &format!("{commit}:new")]);
         }
+    }
+
+    #[test]
+    fn the_log_of_our_notes_does_not_name_what_was_taken_back() {
+        let scratch = ScratchRepository::new(&[]);
+        let repo = scratch.repo();
+        let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        scratch.git(&["update-ref", "refs/notes/axiom", first.as_str()]);
+        let commit = unreached(&scratch, &repo);
+        let name = RefName::new("refs/notes/axiom");
+        let edit = RefEdit { name, expected: ExpectedRefValue::Value(first), new: Some(commit.clone()) };
+        let change = |edits: &[RefEdit]| {
+            repo.durability().sync_objects().unwrap();
+            let (new, object) = (edits[0].new.as_ref().unwrap().as_str(), commit.as_str());
+            scratch.git(&["update-ref", "refs/notes/axiom", new]);
+            if new == object {
+                let object = format!(".git/objects/{}/{}", &object[..2], &object[2..]);
+                std::fs::remove_file(scratch.path().join(object)).unwrap();
+            }
+            Ok(())
+        };
+        let error = repo.concurrent_gc().beside_gc(std::slice::from_ref(&edit), change).unwrap_err();
+        assert_eq!(error.code(), Code::Busy, "{error}");
+        let log = std::fs::read_to_string(scratch.path().join(".git/logs/refs/notes/axiom")).unwrap();
+        assert!(!log.contains(commit.as_str()) && log.lines().count() == 1, "{log}");
+        scratch.git(&["fsck", "--strict"]);
     }
 
     #[test]

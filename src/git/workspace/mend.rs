@@ -93,7 +93,7 @@ impl WorkspaceDamage<'_> {
 
     /// Removes lines from a reflog that name commits of which something is missing: git reports them as damage, for as long as the log
     /// has them. Everything that `base` reaches is assumed to be complete. Returns the newest of these commits.
-    fn forget_lost(&self, log: &Path, base: Option<&Oid>) -> Result<Option<Oid>> {
+    pub(crate) fn forget_lost(&self, log: &Path, base: Option<&Oid>) -> Result<Option<Oid>> {
         let Some(content) = files::read_optional(log, LOG_LIMIT)? else { return Ok(None) };
         let connectivity = self.repo.connectivity();
         let (held, mut lost): (BTreeSet<Oid>, BTreeSet<Oid>) = named_in_log(&content).partition(|oid| connectivity.holds(oid));
