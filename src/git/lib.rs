@@ -123,6 +123,9 @@ mod trials;
 mod bound;
 
 #[cfg(test)]
+#[path = "../../tests/support/git_since.rs"]
+mod git_since;
+#[cfg(test)]
 #[path = "../../tests/support/skipped.rs"]
 mod skipped;
 

@@ -17,6 +17,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::common::git_since;
 use crate::common::random::Random;
 use crate::common::trials::AskedCases;
 use crate::common::workers::try_asked;
@@ -36,7 +37,8 @@ fn whatever_state_a_worktree_is_in_comes_back() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         let asked = AskedCases::read();
-        let kinds = KINDS.iter().filter(|kind| asked.has(&format!("{kind:?}")) && can_be_made(&root, **kind));
+        let is_made = |kind: Kind| kind != Kind::Reftable || git_since(45, "reftables");
+        let kinds = KINDS.iter().filter(|kind| asked.has(&format!("{kind:?}")) && is_made(**kind));
         let templates: Vec<(PathBuf, Kind)> = kinds.map(|kind| (template(&root, *kind), *kind)).collect();
         move |seed| {
             let _until_here = &dir;
@@ -92,15 +94,6 @@ fn write(root: &Path, path: &str, bytes: impl AsRef<[u8]>) {
     let place = root.join(path);
     std::fs::create_dir_all(place.parent().unwrap()).unwrap();
     std::fs::write(place, bytes).unwrap();
-}
-
-/// Reftables came with git 2.45.
-fn can_be_made(root: &Path, kind: Kind) -> bool {
-    let made = kind != Kind::Reftable || try_git(root, &["init", "-q", "--ref-format=reftable", "probe"]).status.success();
-    if !made {
-        eprintln!("note: NOT TRIED with {kind:?}: this git makes none");
-    }
-    made
 }
 
 /// A repository with a few commits, and branches that conflict.

@@ -1,9 +1,6 @@
 //! Scratch repositories for unit tests, made with real git and without the machine's configuration.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, dead_code)]
 
-#[path = "git_since.rs"]
-pub mod git_since;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

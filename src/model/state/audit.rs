@@ -73,15 +73,13 @@ impl AuditTrail {
         // An operation may bring back what was reported of the task, or its files, and change none of its fields.
         let ends = matches!(envelope.event, Event::OperationEnded { end: OperationEnd::Done, .. });
         let standing = ends.then(|| self.standing());
-        let gates: Vec<GateId> = self.gates().map(|gate| gate.id.clone()).collect();
-        self.state.apply(envelope)?;
         // Most gates are opened by an event of their own, some follow from another one.
-        let opens = !matches!(envelope.event, Event::GateOpened { .. });
-        let opened = self
-            .gates()
-            .filter(|gate| opens && !gates.contains(&gate.id))
-            .map(|gate| format!("; gate {}: {}", gate.id, gate.reason));
-        let opened: String = opened.collect();
+        let follows = matches!(envelope.event, Event::OperationEnded { .. } | Event::Purged(_) | Event::StateAdopted { .. });
+        let may_open = (concerned || follows) && !matches!(envelope.event, Event::GateOpened { .. });
+        let known: Option<Vec<GateId>> = may_open.then(|| self.gates().map(|gate| gate.id.clone()).collect());
+        self.state.apply(envelope)?;
+        let opened = known.iter().flat_map(|known| self.gates().filter(|gate| !known.contains(&gate.id)));
+        let opened: String = opened.map(|gate| format!("; gate {}: {}", gate.id, gate.reason)).collect();
         let concerned =
             concerned || !opened.is_empty() || standing.is_some_and(|before| before.is_in_operation || before != self.standing());
         let new = self.state.restorable.tasks.get(&self.id);

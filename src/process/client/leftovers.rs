@@ -18,7 +18,7 @@ use crate::run_folder::record_files;
 use crate::run_folder::records::{KeeperRecord, KeeperState};
 use crate::run_folder::spec;
 use axiom_base::error::{Code, Error, Result};
-use axiom_base::{env, files, platform};
+use axiom_base::{env, files};
 use axiom_model::base::forms::plural::count_of;
 
 /// After this time, processes that are still alive are stuck in the kernel.
@@ -79,7 +79,7 @@ pub fn end_marked(assignment: &[u8]) -> Result<LeftoversOutcome> {
     // Not other processes in the same session: that may be the user's terminal.
     Ok(end_all(&|table| {
         let spared = spared(table);
-        with_descendants(table, marked(table, assignment), &spared)
+        with_descendants(table, sys::started_with(assignment), &spared)
     }))
 }
 
@@ -215,16 +215,10 @@ fn noted(record: &KeeperRecord) -> Result<Vec<ProcessId>> {
     Ok(noted)
 }
 
-/// Those of the table that were started with this variable, and have not ended.
-fn marked(table: &ProcessTable, assignment: &[u8]) -> Vec<ProcessEntry> {
-    let started: Vec<i32> = platform::processes_started_with(assignment).iter().map(|process| process.pid).collect();
-    table.all().iter().filter(|process| !process.is_gone() && started.contains(&process.id.pid)).copied().collect()
-}
-
 fn find(table: &ProcessTable, marker: &[u8], noted: &[ProcessId]) -> Vec<ProcessEntry> {
     let own = sys::own_pid();
     let spared = spared(table);
-    let mut roots = marked(table, marker);
+    let mut roots = sys::started_with(marker);
     roots.extend(table.all().iter().filter(|process| noted.contains(&process.id)));
     // The session's number stays in use as long as the session has members, so processes in the same session as a known one
     // belong to it. The session of this process is left out: it may run below the agent.
@@ -248,7 +242,8 @@ fn spared(table: &ProcessTable) -> Vec<i32> {
 }
 
 fn with_descendants(table: &ProcessTable, mut roots: Vec<ProcessEntry>, spared: &[i32]) -> Vec<ProcessEntry> {
-    roots.retain(|process| !spared.contains(&process.id.pid));
+    // What began after the table was read may be below this process: the next look tells.
+    roots.retain(|process| !spared.contains(&process.id.pid) && table.get(process.id.pid).is_some());
     let below = table.descendants(&roots.iter().map(|process| process.id.pid).collect::<Vec<_>>());
     let mut all: Vec<ProcessEntry> = Vec::new();
     for process in roots.into_iter().chain(below) {

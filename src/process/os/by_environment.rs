@@ -1,9 +1,8 @@
 //! Finding processes that were started with a certain variable, wherever they are in the process tree now.
 
-use axiom_base::platform;
 use rustix::process::Signal;
 
-use super::sys::{self, ProcessEntry};
+use super::sys;
 use crate::os::process_id::ProcessId;
 
 /// The running processes whose environment has `name=value`, except this one.
@@ -18,9 +17,8 @@ pub fn kill_started_with(name: &str, value: &str) -> usize {
 }
 
 fn find(name: &str, value: &str) -> Vec<ProcessId> {
-    let marker = format!("{name}={value}").into_bytes();
-    let found = platform::processes_started_with(&marker).into_iter().map(ProcessEntry::from);
-    found.filter(|process| !process.is_gone() && process.id.pid != sys::own_pid()).map(|process| process.id).collect()
+    let found = sys::started_with(format!("{name}={value}").as_bytes()).into_iter().map(|process| process.id);
+    found.filter(|process| process.pid != sys::own_pid()).collect()
 }
 
 #[cfg(test)]

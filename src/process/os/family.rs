@@ -56,8 +56,7 @@ fn living(head: &FamilyHead) -> Vec<ProcessEntry> {
     let mut found = Vec::new();
     if !platform::ADOPTS_ORPHANS {
         found.extend(table.all().iter().filter(|process| process.session == head.pid).copied());
-        let marked = platform::processes_started_with(head.mark.as_bytes()).into_iter().map(ProcessEntry::from);
-        found.extend(marked.filter(|process| process.session != head.pid));
+        found.extend(sys::started_with(head.mark.as_bytes()).into_iter().filter(|process| process.session != head.pid));
         roots.extend(found.iter().map(|process| process.id.pid));
     }
     found.extend(table.descendants(&roots));

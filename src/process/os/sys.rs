@@ -1,7 +1,7 @@
 //! The process table: which processes are alive, which descends from which, and sending signals that cannot reach a later
 //! process with the same number.
 //!
-//! How a system is asked is in `platform`. Where there is only `ps`, it is slower, shows no environments, and leaves a moment in which
+//! How a system is asked is in `platform`. Where there is only `ps`, it is slower, and leaves a moment in which
 //! a process id may be reused.
 
 use crate::os::process_id::ProcessId;
@@ -120,6 +120,12 @@ pub(crate) fn look(pid: i32) -> Option<ProcessEntry> {
 /// list them. One that is just being started may be missing.
 pub(crate) fn offspring(of: i32) -> Option<Vec<ProcessEntry>> {
     platform::offspring(of).map(|all| all.into_iter().map(ProcessEntry::from).collect())
+}
+
+/// The running processes that were started with this variable, as `NAME=value`.
+pub(crate) fn started_with(assignment: &[u8]) -> Vec<ProcessEntry> {
+    let found = platform::processes_started_with(assignment).into_iter().map(ProcessEntry::from);
+    found.filter(|process| !process.is_gone()).collect()
 }
 
 #[cfg(test)]

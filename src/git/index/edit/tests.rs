@@ -1,9 +1,9 @@
 #![allow(clippy::disallowed_methods)]
 
 use super::*;
+use crate::git_since::git_since;
 use crate::index::lock::IndexLock;
 use crate::repo::scratch::ScratchRepository;
-use crate::repo::scratch::git_since::git_since;
 use crate::restore::types::{ChangeAttempt, WorktreeRestore};
 
 fn oid_of(scratch: &ScratchRepository, what: &str) -> Oid {

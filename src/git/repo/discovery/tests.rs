@@ -4,8 +4,8 @@
 use std::os::unix::fs::symlink;
 
 use super::*;
+use crate::git_since::git_since;
 use crate::repo::repository::Repository;
-use crate::repo::scratch::git_since::git_since;
 use crate::repo::scratch::{ScratchRepository, git_at};
 use crate::skipped::skipped;
 

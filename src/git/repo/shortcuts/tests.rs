@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 
 use super::{Condition, FastWay};
+use crate::git_since::git_since;
 use crate::objects::database::NewCommit;
-use crate::repo::scratch::git_since::git_since;
 use crate::repo::scratch::{ScratchRepository, crash_child_of, try_git_at};
 use crate::skipped::skipped;
 use axiom_model::base::names::Oid;
