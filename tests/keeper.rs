@@ -581,7 +581,7 @@ fn a_crash_at_any_point_is_seen_as_what_it_is(run: &Run) {
 }
 
 fn a_hold_freezes_and_releases(run: &Run) {
-    let script = "setsid sh -c 'echo $$ > a; while :; do echo x >> grows; sleep 0.01; done' & \
+    let script = "(setsid sh -c 'echo $$ > a; while :; do echo x >> grows; sleep 0.01; done' &); \
                   sleep 300 & echo $! > b; kill -STOP $!; echo up; while :; do :; done";
     let spec = run.spec(script);
     let record = run.start(&spec);

@@ -102,15 +102,11 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
     let _ = record_files::write_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
     env::fault_point("keeper.program-recorded");
     let head = FamilyHead { pid, mark: format!("AXIOM_TOKEN={}", keeper.spec.token) };
+    control::lock(&keeper.holds).watch(head.clone());
     let mut reaper = ChildReaper { program: Pid::from_raw(pid), status: None };
     let reading = &keeper.spec.reading;
-    let (taps, mut told) = match reading.has_rules() {
-        true => {
-            let (taps, told) = stream::open(&keeper.spec, &keeper.rope);
-            (taps.map(Some), Some(told))
-        }
-        false => ([None, None], None),
-    };
+    let read = reading.has_rules().then(|| stream::open(&keeper.spec, &keeper.rope));
+    let (taps, mut told) = read.map_or(([None, None], None), |(taps, told)| (taps.map(Some), Some(told)));
     let mut acp = None;
     let pipes = child.stdout.take().zip(child.stderr.take());
     let output = pipes

@@ -48,18 +48,18 @@ impl FamilyHead {
     }
 }
 
-/// The living descendants of this process, in whatever session. Where it adopts orphans, they are among them; elsewhere those are found
-/// by the program's process group and by its variable.
-fn living(head: &FamilyHead) -> Vec<ProcessEntry> {
-    let table = ProcessTable::read();
-    let mut roots = vec![sys::own_pid()];
-    let mut found = Vec::new();
-    if !platform::ADOPTS_ORPHANS {
-        found.extend(table.all().iter().filter(|process| process.session == head.pid).copied());
-        found.extend(sys::started_with(head.mark.as_bytes()).into_iter().filter(|process| process.session != head.pid));
-        roots.extend(found.iter().map(|process| process.id.pid));
+/// The living descendants of this process, in whatever session, each after its parent. Where it adopts orphans, they are among them;
+/// elsewhere those are found by the program's process group and by its variable.
+pub(super) fn living(table: &ProcessTable, head: Option<&FamilyHead>) -> Vec<ProcessEntry> {
+    let mut found = table.descendants(&[sys::own_pid()]);
+    if let Some(head) = head.filter(|_| !platform::ADOPTS_ORPHANS) {
+        let mut orphans: Vec<ProcessEntry> = table.all().iter().filter(|process| process.session == head.pid).copied().collect();
+        orphans.extend(sys::started_with(head.mark.as_bytes()));
+        let roots: Vec<i32> = orphans.iter().map(|process| process.id.pid).collect();
+        orphans.extend(table.descendants(&roots));
+        let mut known: HashSet<i32> = found.iter().map(|process| process.id.pid).collect();
+        found.extend(orphans.into_iter().filter(|process| known.insert(process.id.pid)));
     }
-    found.extend(table.descendants(&roots));
     found.retain(|process| !process.is_gone() && process.id.pid != sys::own_pid());
     found
 }
@@ -71,7 +71,7 @@ pub(crate) fn end_all(head: &FamilyHead, grace: Duration, reap: &mut dyn FnMut()
     let mut asked: HashSet<ProcessId> = HashSet::new();
     loop {
         reap();
-        let left = living(head);
+        let left = living(&ProcessTable::read(), Some(head));
         if left.is_empty() {
             return EndedFamily { count: asked.len() as u64, survivors: Vec::new() };
         }
@@ -121,7 +121,7 @@ pub fn end_with_family(child: &mut Child, grace: Duration) -> Option<ExitStatus>
 /// Writes the list of living descendants to the runtime folder if it has changed, and returns whether it has. Not durable: it
 /// only matters while the processes live, and what would lose it (a restart) ends them too.
 pub(crate) fn note(runtime: &Path, head: &FamilyHead, last: &mut Vec<ProcessId>) -> bool {
-    let living = sys::offspring(sys::own_pid()).unwrap_or_else(|| living(head));
+    let living = sys::offspring(sys::own_pid()).unwrap_or_else(|| living(&ProcessTable::read(), Some(head)));
     let now: Vec<ProcessId> = living.iter().filter(|process| !process.is_gone()).map(|process| process.id).collect();
     if now == *last {
         return false;

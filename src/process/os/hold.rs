@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use super::family::{self, FamilyHead};
 use super::sys::{self, ProcessEntry, ProcessTable};
 use crate::os::process_id::ProcessId;
 
@@ -17,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The holds of one keeper.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessHolds {
+    family: Option<FamilyHead>,
     held: HashMap<u64, Vec<ProcessId>>,
     last: u64,
     closed: bool,
@@ -34,6 +36,11 @@ pub(crate) struct ProcessHold {
 }
 
 impl ProcessHolds {
+    /// The program was started: what it leaves behind is held too, where orphans come to nobody.
+    pub fn watch(&mut self, head: FamilyHead) {
+        self.family = Some(head);
+    }
+
     /// Stops all descendants of this process, repeatedly until no new ones appear, because a process may start another one
     /// before it is stopped itself. Parents first, so that none sees its child stop. The requester, its ancestors and its
     /// descendants are left out: the requester has to release the hold. `None` after [`ProcessHolds::close`].
@@ -51,9 +58,9 @@ impl ProcessHolds {
             let table = ProcessTable::read();
             let spared = spared(&table, requester);
             let mut moving = false;
-            for process in table.descendants(&[sys::own_pid()]) {
+            for process in family::living(&table, self.family.as_ref()) {
                 let ours = stopped.contains(&process.id);
-                if process.is_gone() || spared.contains(&process.id.pid) {
+                if spared.contains(&process.id.pid) {
                     continue;
                 }
                 if !ours && (!process.is_stopped() || others.contains(&process.id)) {
