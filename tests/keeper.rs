@@ -287,15 +287,21 @@ fn the_agent_sees_its_surroundings(run: &Run) {
     wait_for("the temporary folder to go", || (!Path::new(lines[4]).exists()).then_some(()));
 }
 
+/// Starts a program without the variables of the agent, where even so it is known whose it is (docs/PLATFORMS.md).
+const FORGOTTEN: &str = if git_axiom::base::platform::ADOPTS_ORPHANS { "env -i" } else { "env" };
+
 fn every_descendant_is_ended(run: &Run) {
-    let script = "setsid sh -c 'trap \"\" TERM; echo $$ > a; while :; do sleep 0.1; done' & \
-                  (setsid env -i sh -c 'trap \"\" TERM; echo $$ > b; exec sleep 300' &) ; \
-                  while ! [ -s a ] || ! [ -s b ]; do sleep 0.01; done";
-    let exit = run.run(script);
+    let script = format!(
+        "setsid sh -c 'trap \"\" TERM; echo $$ > a; while :; do sleep 0.1; done' & \
+         (setsid {FORGOTTEN} sh -c 'trap \"\" TERM; echo $$ > b; exec sleep 300' &) ; \
+         while ! [ -s a ] || ! [ -s b ]; do sleep 0.01; done"
+    );
+    let exit = run.run(&script);
     assert!(exit.ended_descendants >= 2, "{exit:?}");
     assert_eq!((exit.cause, exit.code), (EndCause::Exited, Some(0)));
     for name in ["a", "b"] {
-        assert_eq!(state_of(pid_in(&run.path("trees/ws").join(name))), '-');
+        // Whoever adopted it waits for it when it likes.
+        assert!(matches!(state_of(pid_in(&run.path("trees/ws").join(name))), '-' | 'Z'));
     }
 }
 
@@ -478,9 +484,11 @@ fn a_killed_launcher_changes_nothing(run: &Run) {
 }
 
 fn a_killed_keeper_leaves_nothing_after_the_clean_up(run: &Run) {
-    let script = "setsid sh -c 'trap \"\" TERM; echo $$ > a; while :; do sleep 0.1; done' & \
-                  (setsid env -i sh -c 'echo $$ > b; exec sleep 300' &) ; trap '' TERM PIPE; while :; do sleep 0.1; done";
-    let spec = run.spec(script);
+    let script = format!(
+        "setsid sh -c 'trap \"\" TERM; echo $$ > a; while :; do sleep 0.1; done' & \
+         (setsid {FORGOTTEN} sh -c 'echo $$ > b; exec sleep 300' &) ; trap '' TERM PIPE; while :; do sleep 0.1; done"
+    );
+    let spec = run.spec(&script);
     let record = run.start(&spec);
     let pids = ["a", "b"].map(|name| pid_in(&run.path("trees/ws").join(name)));
     wait_for("the note of the family", || {
