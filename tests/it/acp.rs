@@ -27,11 +27,18 @@ impl AcpEditor {
 
     /// With the agent of the tests, and one session in the repository.
     fn begin(env: &TestEnv, how: &str, options: &[&str]) -> Self {
+        Self::begin_dying(env, how, options, "")
+    }
+
+    /// The same, where processes of ours die at this point.
+    fn begin_dying(env: &TestEnv, how: &str, options: &[&str], point: &str) -> Self {
         let read = env.root().join("read");
         let agent = format!("{}/tests/it/acp_agent.sh", env!("CARGO_MANIFEST_DIR"));
         let words = ["acp"].into_iter().chain(options.iter().copied());
         let words: Vec<String> = words.chain(["--", "sh", &agent, read.to_str().unwrap(), how]).map(str::to_owned).collect();
-        let mut editor = Self::start(env.axiom_command(&env.repo(), words), read);
+        let mut command = env.axiom_command(&env.repo(), words);
+        command.env("AXIOM_TEST_FAULT", point);
+        let mut editor = Self::start(command, read);
         editor.say(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}"#);
         assert!(editor.hear().contains("protocolVersion"));
         editor.say(&format!(
@@ -258,6 +265,48 @@ fn with_word(word: &str) -> Vec<i32> {
         is_there && !stat.contains(") Z ")
     })
     .collect()
+}
+
+/// The hooks that answer the wrappers of a repository.
+fn hooks_in(folder: &Path) -> Vec<i32> {
+    let is_there = |pid: &i32| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
+    with_word("--each-line").into_iter().filter(is_there).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn one_hook_answers_all_calls_and_where_it_was_killed_another_one_does() {
+    let env = prepared();
+    let mut editor = AcpEditor::begin(&env, "asks", &[]);
+    let mut turn = |text: &str| {
+        editor.prompt(text);
+        assert!(editor.hear().contains("request_permission"));
+        hooks_in(&env.repo())
+    };
+    let first = turn("one");
+    assert_eq!(first.len(), 1);
+    assert_eq!(turn("two"), first);
+    assert!(Command::new("kill").args(["-9", &first[0].to_string()]).status().unwrap().success());
+    wait_until("it has ended", || hooks_in(&env.repo()).is_empty());
+    let second = turn("three");
+    assert!(second.len() == 1 && second != first, "{first:?} {second:?}");
+    assert_eq!(env.checkpoints_by("prompt").len(), 3);
+    let (status, said) = editor.end();
+    assert!(status == Some(0) && !said.contains("saved"), "{status:?} {said}");
+    assert!(hooks_in(&env.repo()).is_empty());
+}
+
+#[test]
+fn a_hook_that_dies_in_the_middle_is_said_and_its_line_goes_on() {
+    let env = prepared();
+    let mut editor = AcpEditor::begin_dying(&env, "asks", &[], "checkpoint.created:1");
+    editor.prompt("x");
+    assert!(editor.hear().contains("request_permission"));
+    let told = env.ok(&["prompts"]);
+    assert!(told.contains("NOT SAVED"), "{told}");
+    let (status, said) = editor.end();
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("nothing was saved") && said.contains("ended before it had answered"), "{said}");
 }
 
 /// An agent that does not want to end, with a process that has left its group.

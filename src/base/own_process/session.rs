@@ -19,3 +19,13 @@ pub fn output_goes_to(file: &File, path: &Path) -> Result<()> {
     rustix::stdio::dup2_stdout(file).map_err(failed)?;
     rustix::stdio::dup2_stderr(file).map_err(failed)
 }
+
+/// From now on the standard input of this process is empty, and nobody reads its standard output: whoever has them for itself has
+/// duplicates.
+pub fn leave_pipes() -> Result<()> {
+    let null = Path::new("/dev/null");
+    let file = File::options().read(true).write(true).open(null).map_err(|e| Error::io("open", null, e))?;
+    let failed = |e: rustix::io::Errno| Error::io("use", null, e);
+    rustix::stdio::dup2_stdin(&file).map_err(failed)?;
+    rustix::stdio::dup2_stdout(&file).map_err(failed)
+}

@@ -2,7 +2,6 @@
 //! of them when the program or whoever wanted it has ended, however that came, and reports the program's exit status.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
@@ -19,6 +18,7 @@ use super::process_id::ProcessId;
 use super::{foreground, sys};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::own_process::session;
 use axiom_base::platform;
 
 /// How long a family has between being asked to end and being ended.
@@ -113,7 +113,8 @@ pub fn guard(wanted_by: i32, command: &[OsString]) -> Result<u8> {
             return Ok(if is_missing { NOT_FOUND } else { NOT_STARTED });
         }
     };
-    let_go_of_pipes();
+    // They are the program's alone: that it has closed one is seen at its other end.
+    drop(session::leave_pipes());
     let pid = i32::try_from(child.id()).unwrap_or_default();
     let mut reaper = ChildReaper { program: Pid::from_raw(pid), status: None };
     let is_wanted = || rustix::process::getppid().is_some_and(|parent| parent.as_raw_nonzero().get() == wanted_by);
@@ -132,12 +133,4 @@ pub fn guard(wanted_by: i32, command: &[OsString]) -> Result<u8> {
     family::end_all(&FamilyHead { pid, mark }, GRACE, &mut || reaper.collect());
     reaper.collect();
     Ok(reaper.status.map_or(u8::MAX, |ended| foreground::status_of(ExitStatus::from_raw(ended.as_raw()))))
-}
-
-/// The pipes are the program's alone: that it has closed one is seen at its other end.
-fn let_go_of_pipes() {
-    if let Ok(null) = File::open("/dev/null") {
-        let _ = rustix::stdio::dup2_stdin(&null);
-        let _ = rustix::stdio::dup2_stdout(&null);
-    }
 }

@@ -1,10 +1,13 @@
 //! `git axiom acp`: between an editor and an agent that speak the Agent Client Protocol. Every line is passed on as it came (`pass_on`);
-//! what a line means is decided by the model, and done by the same hook that other programs call, in a process of its own (`saver`), so
-//! that nothing that fails there touches the conversation (`conversation`). Whatever ends, the rest ends too (`run`).
+//! what a line means is decided by the model, and done by the same hook that other programs call (`saver`), in a process of its own that stays
+//! (`hook_process`, `answering`), so that nothing that fails there touches the conversation (`conversation`). Whatever ends, the rest ends
+//! too (`run`).
 //!
 //! Begin reading with `run`.
 
+mod answering;
 mod conversation;
+mod hook_process;
 mod pass_on;
 mod run;
 mod saver;
@@ -16,6 +19,7 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_process::os::foreground::ForegroundProgram;
 use axiom_process::os::guarded;
 
+pub use answering::{EACH_LINE, answer_calls};
 pub use run::{AcpRun, run};
 
 /// Runs an agent in place of this process, with nothing of ours between it and its editor. Returns only if that fails.

@@ -18,7 +18,7 @@ pub mod not_saved;
 pub mod outside;
 mod prompt_lines;
 pub mod prompts;
-mod saving;
+pub(crate) mod saving;
 pub mod sessions;
 pub mod since;
 pub mod turn_watch;

@@ -24,6 +24,8 @@ use axiom_store::beside::attach::AttachFiles;
 
 /// How much longer than `attach.deadline` a program waits at most: it gives its hooks 20 s or more where `attach` has written them.
 const LONGER: Duration = Duration::from_secs(2);
+/// Nothing is given up sooner than this after it was begun.
+pub(crate) const SOONEST_GIVEN_UP: Duration = LONGER;
 /// How long it is waited for the configuration, which says how long the deadline is.
 const TO_BEGIN: Duration = Duration::from_secs(10);
 /// How long the background waits for another operation.

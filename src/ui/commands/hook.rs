@@ -18,6 +18,7 @@ use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::agent::hook_call_source::HookCallSource;
 use axiom_model::attach::hook_answer::AgentHookAnswer;
 use axiom_model::attach::shorten::JsonShortener;
+use axiom_safety::acp;
 use axiom_safety::attach::hook;
 use axiom_safety::attach::hook::{HookCaller, HookPayload};
 use axiom_safety::attach::join;
@@ -59,6 +60,11 @@ pub fn at_once(arguments: &[OsString]) -> Option<VerbExit> {
         return None;
     }
     let is_option = |word: &&OsString| word.as_encoded_bytes().starts_with(b"-");
+    if rest.iter().any(|word| word == acp::EACH_LINE) {
+        // Whoever calls sees that it has ended, and says why nothing was saved.
+        drop(env::current_dir().and_then(|here| acp::answer_calls(&here)));
+        return Some(VerbExit::Ours(Exit::Done));
+    }
     match rest.first() {
         Some(program) if !is_option(&program) => {
             Some(called(program, HookCallSource::of_word(rest.get(1).and_then(|word| word.to_str()))))
