@@ -7,7 +7,7 @@ use super::judge::{risk, rule_for_always};
 use super::requested::PermissionAct;
 use crate::agent::stream::tool_call::{self, TextReplacement};
 use crate::base::forms::beginning::beginning;
-use crate::work::permissions::permission_question::PermissionQuestion;
+use crate::work::permissions::permission_question::{PermissionQuestion, PermissionStanding};
 
 /// The most lines that are shown, and their longest.
 const MOST_LINES: usize = 60;
@@ -39,7 +39,15 @@ pub fn question(number: u64, act: &PermissionAct, title: &str, call: PermissionC
             (about, lines(call.input.map(|input| input.to_string()).into_iter().chain(changes(call))))
         }
     };
-    PermissionQuestion { number, about, details, why, risk: risk(act), allowed: false, rule: rule_for_always(act) }
+    PermissionQuestion {
+        number,
+        about,
+        details,
+        why,
+        risk: risk(act),
+        standing: PermissionStanding::Asked,
+        rule: rule_for_always(act),
+    }
 }
 
 /// What a call says of itself.

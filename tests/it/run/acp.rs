@@ -251,6 +251,22 @@ esac"#;
     world.all_is_well();
 }
 
+#[test]
+fn what_a_rule_forbids_is_asked_nobody_and_logged_and_the_agent_is_told() {
+    let works = r#"case "$line" in
+*'These tool calls were refused'*) echo 1 > new.txt; git axiom signal complete; ends end_turn;;
+*) echo 0 > old.txt; ask one '{"command":"make x"}'; ends cancelled;;
+esac"#;
+    let world = world_of("", works, "permissionRules = [\"reject command make *\"]");
+    world.autopilot(&["--max-iterations", "3"]).code(0);
+    assert_eq!(world.lines("answers"), ["one no"]);
+    assert!(world.lines("heard").join("").contains("run: make x (a rule says so: reject command make *)"));
+    let (events, stats) = (world.env.ok(&["events"]), world.env.json(&["stats"]));
+    assert!(events.contains("may not run: make x (a rule says so: reject command make *)"), "{events}");
+    assert_eq!((&stats["total"]["permissionsRefused"], world.gates().len()), (&1.into(), 0), "{stats}");
+    world.all_is_well();
+}
+
 /// As adapters do whose program was killed.
 #[test]
 fn a_turn_that_is_broken_off_is_gone_on_with_in_its_session() {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use axiom_model::agent::stream::summary::StreamSummary;
 use axiom_model::base::ids::Token;
 use axiom_model::work::iteration_marker::IterationMarker;
-use axiom_model::work::permissions::permission_question::{PermissionEnd, PermissionQuestion};
+use axiom_model::work::permissions::permission_question::{PermissionEnd, PermissionQuestion, PermissionStanding};
 use axiom_model::work::signals::signal::AgentSignal;
 
 /// How far the signals of an iteration were read.
@@ -29,7 +29,10 @@ impl IterationWatch {
     /// Notes what its keeper says of permissions.
     pub(crate) fn hear_permission(&mut self, signal: &AgentSignal) {
         if let AgentSignal::PermissionAsked(question) = signal {
-            self.signals.asked.push((**question).clone());
+            match question.standing {
+                PermissionStanding::Asked | PermissionStanding::Allowed => self.signals.asked.push((**question).clone()),
+                PermissionStanding::Forbidden => self.signals.refused.push(format!("{} ({})", question.about, question.why)),
+            }
         } else if let AgentSignal::PermissionEnded { number, end } = signal {
             let SignalCounts { asked, refused, .. } = &mut self.signals;
             let ended = asked.iter().position(|asked| asked.number == *number).map(|at| asked.remove(at));

@@ -10,7 +10,7 @@ use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::state::event::Event;
 use axiom_model::work::agent::AgentWork;
 use axiom_model::work::gates::gate::{Gate, GateKind, permission_gate};
-use axiom_model::work::permissions::permission_question::{PermissionAnswer, PermissionQuestion};
+use axiom_model::work::permissions::permission_question::{PermissionAnswer, PermissionQuestion, PermissionStanding};
 use axiom_process::run_folder::record_files::write_answer;
 use axiom_process::run_folder::spec::permission_file;
 
@@ -49,7 +49,8 @@ fn settle_permission(
         return Ok(false);
     }
     let decided = gate.as_ref().and_then(|gate| permission_gate::answer_at(gate, question.number));
-    let allowed = question.allowed.then_some(PermissionAnswer { number: question.number, allowed: true, rule: None });
+    let is_allowed = question.standing == PermissionStanding::Allowed;
+    let allowed = is_allowed.then_some(PermissionAnswer { number: question.number, allowed: true, rule: None });
     let Some(answer) = decided.or(allowed) else {
         if gate.is_some() {
             return Ok(false);

@@ -8,7 +8,7 @@ use crate::work::agent::{AgentWork, EarlierReports, IterationStage};
 use crate::work::endings::last_run::LastIteration;
 use crate::work::iteration::{IterationOutcome, IterationReport};
 use crate::work::money::spending::TaskResult;
-use crate::work::permissions::permission_question::PermissionEnd;
+use crate::work::permissions::permission_question::{PermissionEnd, PermissionStanding};
 use crate::work::signals::signal::AgentSignal;
 use crate::work::verifying::kept_results;
 use crate::work::verifying::kept_results::KeptVerifyResult;
@@ -73,18 +73,24 @@ impl State {
             work.phase = Some(name.clone());
         }
         let task = work.task.clone();
-        if let AgentSignal::PermissionEnded { end, .. } = signal {
-            let result = match end {
-                PermissionEnd::Allowed => Some(TaskResult::Permitted),
-                PermissionEnd::Rejected | PermissionEnd::Unanswered => Some(TaskResult::Refused),
-                PermissionEnd::Cancelled => None,
-            };
-            if let Some(result) = result {
-                spending::became(self, &task, result, at);
-            }
+        if let Some(result) = result_of_permission(signal) {
+            spending::became(self, &task, result, at);
         }
         self.restorable.reports.entry(task).or_default().hear(signal, at);
         Ok(())
+    }
+}
+
+/// What an answer to an agent counts as.
+fn result_of_permission(signal: &AgentSignal) -> Option<TaskResult> {
+    if let AgentSignal::PermissionAsked(question) = signal {
+        return (question.standing == PermissionStanding::Forbidden).then_some(TaskResult::Refused);
+    }
+    let AgentSignal::PermissionEnded { end, .. } = signal else { return None };
+    match end {
+        PermissionEnd::Allowed => Some(TaskResult::Permitted),
+        PermissionEnd::Rejected | PermissionEnd::Unanswered => Some(TaskResult::Refused),
+        PermissionEnd::Cancelled => None,
     }
 }
 

@@ -10,6 +10,7 @@ use crate::base::text::TextOrBlob;
 use crate::journal::journaled::OperationEnd;
 use crate::work::gates::gate::GateDecision;
 use crate::work::iteration::IterationOutcome;
+use crate::work::permissions::permission_question::{PermissionQuestion, PermissionStanding};
 use crate::work::sessions::session::{SessionState, SupervisorRequest};
 use crate::work::signals::signal::{AgentSignal, FileReport, ReportedFileRole, ToolReport};
 use crate::work::tasks::task::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskStatus};
@@ -251,8 +252,14 @@ pub fn signal_text(signal: &AgentSignal) -> String {
         AgentSignal::RequestSent(_) => "request sent".into(),
         AgentSignal::ResponseReceived(_) => "response received".into(),
         AgentSignal::Session { id } => format!("session {id}"),
-        AgentSignal::PermissionAsked(question) if question.allowed => format!("may {}, after a checkpoint", question.about),
-        AgentSignal::PermissionAsked(question) => format!("asks whether it may {} ({})", question.about, question.why),
+        AgentSignal::PermissionAsked(question) => {
+            let PermissionQuestion { about, why, .. } = &**question;
+            match question.standing {
+                PermissionStanding::Asked => format!("asks whether it may {about} ({why})"),
+                PermissionStanding::Allowed => format!("may {about}, after a checkpoint"),
+                PermissionStanding::Forbidden => format!("may not {about} ({why})"),
+            }
+        }
         AgentSignal::PermissionEnded { number, end } => format!("question {number}: {}", end.in_words()),
         AgentSignal::Seen(_) => "output".into(),
         AgentSignal::Estimate { seconds } => format!("{} to go", times::span(*seconds)),

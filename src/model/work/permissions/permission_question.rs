@@ -4,7 +4,26 @@ use serde::{Deserialize, Serialize};
 
 use super::permission_rule::PermissionRule;
 
-/// A tool call that an agent may not make before somebody has answered.
+/// What the policy says of a tool call by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PermissionStanding {
+    /// A human has to say.
+    #[default]
+    Asked,
+    /// It is allowed, and only waits for its checkpoint.
+    Allowed,
+    /// A rule forbids it: nobody is asked.
+    Forbidden,
+}
+
+impl PermissionStanding {
+    fn is_asked(&self) -> bool {
+        *self == Self::Asked
+    }
+}
+
+/// A tool call that an agent may not make before somebody has answered, or at all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionQuestion {
@@ -15,14 +34,14 @@ pub struct PermissionQuestion {
     /// The command, or the lines that would change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
-    /// Why it is asked about.
+    /// Why it is asked about, or may not be done.
     pub why: String,
     /// What it could destroy: a checkpoint is made before it is allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<String>,
-    /// Whether it is allowed, and only waits for its checkpoint.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub allowed: bool,
+    /// What the policy says of it.
+    #[serde(default, skip_serializing_if = "PermissionStanding::is_asked")]
+    pub standing: PermissionStanding,
     /// The rule by which it is always allowed to this task, if a human wants that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<PermissionRule>,

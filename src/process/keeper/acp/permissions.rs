@@ -12,7 +12,9 @@ use axiom_model::acp::client::AcpPermissionRequest;
 use axiom_model::permission::judge::{PermissionVerdict, judge, risk};
 use axiom_model::permission::question::{PermissionCallTexts, question};
 use axiom_model::permission::requested::requested;
-use axiom_model::work::permissions::permission_question::{PermissionAnswer, PermissionEnd};
+use axiom_model::work::permissions::permission_question::{
+    PermissionAnswer, PermissionEnd, PermissionQuestion, PermissionStanding,
+};
 use axiom_model::work::permissions::permission_rule::PermissionPolicy;
 use axiom_model::work::signals::signal::AgentSignal;
 
@@ -93,19 +95,27 @@ impl PermissionDesk {
         let risk = risk(&act);
         let asked = match verdict {
             PermissionVerdict::Allowed if risk.is_none() => return connection(*number, true),
-            PermissionVerdict::Rejected { .. } => return connection(*number, false),
-            // Allowed, and it waits for its checkpoint.
+            PermissionVerdict::Rejected { by } => {
+                let asked = question(*number, &act, title, texts, format!("a rule says so: {by}"));
+                PermissionQuestion { standing: PermissionStanding::Forbidden, rule: None, ..asked }
+            }
             PermissionVerdict::Allowed => {
-                let mut asked = question(*number, &act, title, texts, "it is risky".into());
-                asked.allowed = true;
-                asked
+                let asked = question(*number, &act, title, texts, "it is risky".into());
+                PermissionQuestion { standing: PermissionStanding::Allowed, ..asked }
             }
             PermissionVerdict::Asked { why } => question(*number, &act, title, texts, why),
         };
-        if self.asked >= MOST_QUESTIONS {
-            return connection(*number, false);
+        let is_one_too_many = self.asked >= MOST_QUESTIONS;
+        if is_one_too_many || asked.standing == PermissionStanding::Forbidden {
+            connection(*number, false);
+        }
+        if is_one_too_many {
+            return;
         }
         self.asked += 1;
+        if asked.standing == PermissionStanding::Forbidden {
+            return self.unrecorded.push(AgentSignal::PermissionAsked(Box::new(asked)));
+        }
         self.waiting.push(WaitingPermission { number: *number, since: Instant::now() });
         self.unrecorded.push(AgentSignal::PermissionAsked(Box::new(asked)));
     }

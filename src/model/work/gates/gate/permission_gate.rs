@@ -51,6 +51,7 @@ pub fn takes_words(gate: &Gate, text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::permissions::permission_question::PermissionStanding;
     use crate::work::permissions::permission_rule::PermissionRule;
 
     fn gate(rule: Option<&str>) -> Gate {
@@ -61,7 +62,7 @@ mod tests {
             details: vec!["ls".into()],
             why: "it is a command".into(),
             risk: None,
-            allowed: false,
+            standing: PermissionStanding::Asked,
             rule,
         };
         let (agent, task) = (AgentId::new("ed-001").unwrap(), TaskId::new("t".repeat(100)).unwrap());
