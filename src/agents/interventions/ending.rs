@@ -104,18 +104,14 @@ fn end_working(
     let claims: Vec<_> = busy.iter().map(|agent| (agent.clone(), claim_of(ctx, agent))).collect();
     let (agents, named) = (agents.to_vec(), tasks.iter().flatten().cloned().collect());
     let AgentEndRequest { halt, afterwards } = how;
-    if ctx.supervisor_alive()? {
-        let request = match halt {
-            TaskHalt::Stop => SupervisorRequest::Stop { agents, tasks: named, afterwards },
-            TaskHalt::Kill => SupervisorRequest::Kill { agents, tasks: named, afterwards },
-        };
-        let RequestOutcome { done, message } = ask_supervisor(ctx, request)?;
-        if !done {
+    let wanted = supervise::HaltRequest { agents, tasks: named, halt, afterwards };
+    match ask_to_end(ctx, &wanted)? {
+        Some(RequestOutcome { done: false, message }) => {
             return Err(Error::new(Code::KeeperFailed, message).hint("git axiom status    shows what runs"));
         }
-    } else {
-        let wanted = supervise::HaltRequest { agents, tasks: named, halt, afterwards };
-        supervise::attend(ctx, &AttendRequest::End(wanted), options, watcher)?;
+        Some(RequestOutcome { done: true, .. }) => {}
+        None if busy.is_empty() => return Ok(Vec::new()),
+        None => supervise::attend(ctx, &AttendRequest::End(wanted), options, watcher).map(drop)?,
     }
     wait_released(ctx, &claims, watcher)?;
     let completed = |task: &TaskId| is_completed(ctx.state(), task);
@@ -126,6 +122,22 @@ fn end_working(
             EndedAgent { agent, how: halt, completed: task.filter(completed), gate }
         })
         .collect())
+}
+
+/// Asks the session to end agents; `None` where none runs, or none does any more.
+fn ask_to_end(ctx: &mut Context, wanted: &supervise::HaltRequest) -> Result<Option<RequestOutcome>> {
+    if !ctx.supervisor_alive()? {
+        return Ok(None);
+    }
+    let (agents, tasks, afterwards) = (wanted.agents.clone(), wanted.tasks.clone(), wanted.afterwards);
+    let request = match wanted.halt {
+        TaskHalt::Stop => SupervisorRequest::Stop { agents, tasks, afterwards },
+        TaskHalt::Kill => SupervisorRequest::Kill { agents, tasks, afterwards },
+    };
+    match ask_supervisor(ctx, request) {
+        Err(error) if error.code() == Code::NoSupervisor => Ok(None),
+        answer => answer.map(Some),
+    }
 }
 
 /// The error for an agent that does not exist.

@@ -13,6 +13,7 @@ use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::agent::Agent;
 use axiom_model::work::sessions::session::SessionState;
 use axiom_process::client::leftovers;
+use axiom_safety::beside_log::supervisor_requests::HAD_ENDED;
 use axiom_safety::running::steps;
 
 impl Supervisor<'_> {
@@ -70,7 +71,7 @@ fn take_over_from_crash(core: &mut SessionCore<'_>, humans: OnHumanOperation) ->
     // Requests to a supervisor that has ended: the verb that made one has ended too, or makes it again.
     let stale: Vec<_> = core.desk.ctx.state().record.requests.keys().cloned().collect();
     for id in stale {
-        core.desk.ctx.append(Event::RequestHandled { id, done: false, message: "no supervisor was running".into() })?;
+        core.desk.ctx.append(Event::RequestHandled { id, done: false, message: HAD_ENDED.into() })?;
     }
     Ok(())
 }

@@ -18,6 +18,9 @@ use axiom_store::log_files::log;
 /// How long a verb waits for the supervisor to handle its request.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The answer to a request that no supervisor handled.
+pub const HAD_ENDED: &str = "no supervisor was running";
+
 /// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestOutcome {
@@ -30,7 +33,7 @@ pub struct RequestOutcome {
 /// Sends a request to the running supervisor and waits until it has handled it.
 ///
 /// # Errors
-/// `NO_SUPERVISOR`; `BUSY` where it does not answer in time (the request stays, and is handled later).
+/// `NO_SUPERVISOR`, also where it ends before it has handled the request; `BUSY` where it does not answer in time (the request stays, and is handled later).
 pub fn ask_supervisor(ctx: &mut Context, request: SupervisorRequest) -> Result<RequestOutcome> {
     if !ctx.supervisor_alive()? {
         return Err(
@@ -51,8 +54,7 @@ pub fn ask_supervisor(ctx: &mut Context, request: SupervisorRequest) -> Result<R
             if !ctx.state().record.requests.contains_key(&id) {
                 break;
             }
-            return Err(Error::new(Code::NoSupervisor, "the supervisor ended before it handled the request")
-                .hint("run the command again"));
+            return Err(ended_before());
         }
         if started.elapsed() > patience {
             return Err(Error::new(Code::Busy, "the supervisor is busy; it will handle the request when it can")
@@ -60,7 +62,14 @@ pub fn ask_supervisor(ctx: &mut Context, request: SupervisorRequest) -> Result<R
         }
         waiting.for_events(ctx)?;
     }
-    answer_to(ctx, &id, asked_at)
+    match answer_to(ctx, &id, asked_at)? {
+        RequestOutcome { done: false, message } if message == HAD_ENDED => Err(ended_before()),
+        answer => Ok(answer),
+    }
+}
+
+fn ended_before() -> Error {
+    Error::new(Code::NoSupervisor, "the supervisor ended before it handled the request").hint("run the command again")
 }
 
 /// Asks the keepers of programs that a request ends whatever the supervisor does meanwhile, so that agents obey at once where it is

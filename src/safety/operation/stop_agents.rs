@@ -119,7 +119,7 @@ fn pause_supervisor(ctx: &mut Context) -> Result<Option<PausedForOperation>> {
 
 /// Closes the request: no supervisor is left to handle it.
 fn forget(ctx: &mut Context, asked: &RequestId) -> Result<()> {
-    let message = "the supervisor had ended".to_owned();
+    let message = supervisor_requests::HAD_ENDED.to_owned();
     ctx.append_with(|state| {
         let open = state.record.requests.contains_key(asked);
         let handled = || Event::RequestHandled { id: asked.clone(), done: false, message };

@@ -1,4 +1,4 @@
-//! A conflict that is none any more since what it was with was taken back: then its gate has nothing to ask.
+//! A conflict that is none any more, since the target has moved: then its gate has nothing to ask.
 
 use std::path::Path;
 

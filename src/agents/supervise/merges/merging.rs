@@ -81,7 +81,7 @@ impl MergeQueue {
                 return Ok(NextMerge::Done);
             }
             if self.seen_in_conflict.is_gone(&core.desk, &core.setup, &task)? {
-                core.desk.close_gate(GateKind::Merge, &task, "the conflict is gone: what it was with was taken back")?;
+                core.desk.close_gate(GateKind::Merge, &task, "the conflict is gone: both sides merge without one now")?;
                 return Ok(NextMerge::Done);
             }
             if self.waits_for_stash(&mut core.desk, &task)? {
