@@ -95,8 +95,11 @@ fn prepared() -> TestEnv {
 
 /// What comes out of us with `cat` as the agent.
 pub fn through(env: &TestEnv, folder: &Path, bytes: &[u8]) -> Vec<u8> {
-    let run = env.axiom_command(folder, ["acp", "--", "cat"]);
-    let mut command = run;
+    said_by(env.axiom_command(folder, ["acp", "--", "cat"]), bytes)
+}
+
+/// What a program says that gets these bytes.
+fn said_by(mut command: Command, bytes: &[u8]) -> Vec<u8> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let (mut to, sent) = (child.stdin.take().unwrap(), bytes.to_vec());
     let writer = std::thread::spawn(move || to.write_all(&sent));
@@ -116,6 +119,41 @@ fn every_byte_goes_through_as_it_came() {
             assert!(through(&env, &folder, &bytes) == bytes);
         }
     }
+}
+
+/// What passes between an editor that sends `asked` and an agent that says `said`, whatever it is asked: what each of them gets.
+fn both_ways(env: &TestEnv, asked: &[u8], said: &[u8]) -> [Vec<u8>; 2] {
+    let [to_say, got] = ["said", "got"].map(|name| env.root().join(name));
+    std::fs::write(&to_say, said).unwrap();
+    let script = "cat \"$0\" & cat > \"$1\"; wait";
+    let words = ["acp", "--", "sh", "-c", script, to_say.to_str().unwrap(), got.to_str().unwrap()];
+    [said_by(env.axiom_command(&env.repo(), words), asked), std::fs::read(got).unwrap()]
+}
+
+/// Recorded between the four programs and a client that speaks raw lines (docs/ACP.md): neither side can tell that we are there.
+#[test]
+fn recordings_of_real_agents_go_through_both_ways_whatever_their_ends_of_lines() {
+    let env = prepared();
+    let folder = format!("{}/fixtures/acp-raw", env!("CARGO_MANIFEST_DIR"));
+    let recorded = |name: &str, side: &str| {
+        let text = std::fs::read_to_string(format!("{folder}/{name}.{side}")).unwrap();
+        text.replace("\"/repo", &format!("\"{}", env.repo().display())).into_bytes()
+    };
+    let changed: [fn(&[u8]) -> Vec<u8>; 4] = [
+        |bytes| bytes.to_vec(),
+        |bytes| bytes.split(|byte| *byte == b'\n').collect::<Vec<_>>().join(&b"\r\n"[..]),
+        |bytes| bytes[..bytes.len() - 1].to_vec(),
+        |bytes| bytes.iter().flat_map(|byte| if *byte == b'e' { vec![0xff, b'e'] } else { vec![*byte] }).collect(),
+    ];
+    for agent in
+        ["claude-allow", "claude-cancel", "codex-allow", "gemini-allow", "gemini-cancel", "opencode-allow", "opencode-cancel"]
+    {
+        for change in changed {
+            let (asked, said) = (change(&recorded(agent, "editor")), change(&recorded(agent, "agent")));
+            assert!(both_ways(&env, &asked, &said) == [said, asked], "{agent}");
+        }
+    }
+    assert!(!env.checkpoints_by("prompt").is_empty());
 }
 
 /// Each of its lines would wait for a checkpoint of its own.
