@@ -130,6 +130,8 @@ fn both_ways(env: &TestEnv, asked: &[u8], said: &[u8]) -> [Vec<u8>; 2] {
     [said_by(env.axiom_command(&env.repo(), words), asked), std::fs::read(got).unwrap()]
 }
 
+type ByteChange = fn(&[u8]) -> Vec<u8>;
+
 /// Recorded between the four programs and a client that speaks raw lines (docs/ACP.md): neither side can tell that we are there.
 #[test]
 fn recordings_of_real_agents_go_through_both_ways_whatever_their_ends_of_lines() {
@@ -139,7 +141,7 @@ fn recordings_of_real_agents_go_through_both_ways_whatever_their_ends_of_lines()
         let text = std::fs::read_to_string(format!("{folder}/{name}.{side}")).unwrap();
         text.replace("\"/repo", &format!("\"{}", env.repo().display())).into_bytes()
     };
-    let changed: [fn(&[u8]) -> Vec<u8>; 4] = [
+    let changed: [ByteChange; 4] = [
         |bytes| bytes.to_vec(),
         |bytes| bytes.split(|byte| *byte == b'\n').collect::<Vec<_>>().join(&b"\r\n"[..]),
         |bytes| bytes[..bytes.len() - 1].to_vec(),

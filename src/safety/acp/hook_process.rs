@@ -1,5 +1,5 @@
-//! `git axiom hook acp --each-line` as the wrapper sees it: a process that answers one call after the other. It is begun with the first call, and anew
-//! after one that it has not answered: what fails there fails for that call alone.
+//! `git axiom hook acp --each-line` as the wrapper sees it: a process that answers one call after the other. It is begun with the first
+//! call, and anew after one that it has not answered, or a long rest: what fails there fails for that call alone.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -66,11 +66,16 @@ impl AcpHookProcess {
         }
     }
 
-    /// It gets no more calls.
+    /// Whether it runs, as far as is known.
+    pub fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// It gets no more calls; another one is begun with the next.
     pub fn end(&mut self) {
         let Some(RunningHook { mut child, calls, answers }) = self.running.take() else { return };
         drop(calls);
-        if answers.recv_timeout(TO_END) == Err(RecvTimeoutError::Timeout) {
+        if answers.recv_timeout(TO_END) != Err(RecvTimeoutError::Disconnected) {
             ProgramGuard::of_child(&child).kill();
         }
         drop(child.wait());

@@ -15,6 +15,8 @@ use axiom_model::attach::acp::hook_call::AcpHookCall;
 
 /// How many calls wait at most: of the next ones it is said that they are not done. So many different complaints are passed on, too.
 const MOST: usize = 64;
+/// How long a hook waits for the next call.
+const REST: Duration = Duration::from_secs(60);
 /// How soon it is seen that the agent has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -45,7 +47,7 @@ impl AcpSaver {
         let (jobs, queue) = mpsc::sync_channel::<SaverJob>(MOST);
         let work = move || {
             let (mut hook, mut said) = (AcpHookProcess::in_folder(folder), Vec::new());
-            for SaverJob { call, done, is_late } in queue {
+            while let Some(SaverJob { call, done, is_late }) = next_job(&queue, &mut hook) {
                 let fact = match call {
                     Some(call) => run_hook(&mut hook, &call, &is_late, &mut said),
                     None => {
@@ -91,6 +93,17 @@ impl AcpSaver {
         }
         awaited
     }
+}
+
+/// The next job; `None` where no more come. A hook that nobody calls for a while ends: it keeps the memory of its largest call.
+fn next_job(queue: &Receiver<SaverJob>, hook: &mut AcpHookProcess) -> Option<SaverJob> {
+    match hook.is_running().then(|| queue.recv_timeout(REST)) {
+        Some(Ok(job)) => return Some(job),
+        Some(Err(RecvTimeoutError::Disconnected)) => return None,
+        Some(Err(RecvTimeoutError::Timeout)) => hook.end(),
+        None => {}
+    }
+    queue.recv().ok()
 }
 
 fn job(call: Option<AcpHookCall>) -> (SaverJob, AwaitedSave) {
