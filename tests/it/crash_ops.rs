@@ -85,7 +85,9 @@ fn survive(story: &Story, check: &dyn Fn(&Scratch, &str)) {
             check(scratch, &what);
             scratch.fsck();
             let locks = walkdir::WalkDir::new(scratch.path().join(".git")).into_iter().map(Result::unwrap);
-            let locks: Vec<_> = locks.filter(|entry| entry.file_name().to_string_lossy().ends_with(".lock")).collect();
+            // That of a keeper stays with its run.
+            let is_left = |name: &str| name.ends_with(".lock") && name != "keeper.lock";
+            let locks: Vec<_> = locks.filter(|entry| is_left(&entry.file_name().to_string_lossy())).collect();
             assert!(locks.is_empty(), "{what}: {locks:?}");
             if thorough {
                 scratch.axiom(&["recover", "--yes"]);
@@ -232,6 +234,33 @@ fn an_undo_that_knows_a_lost_workspace_again_is_done_or_not() {
     let scratch = lost();
     scratch.axiom(&["rollback", "task", "t2", "--yes"]);
     let story = Story { scratch, args: args(&["undo", "--yes"]) };
+    survive(&story, &checkpoints_are_whole);
+}
+
+/// A task that has left its workspace to another one, and the checkpoint from before.
+fn handed_on() -> (Scratch, String) {
+    let scratch = Scratch::new();
+    let add = |id: &str| {
+        scratch.axiom(&["task", "add", id, "--id", id, "--body", &format!("echo 1 > {id}.txt; git axiom signal waiting '?'")])
+    };
+    let run = ["run", "--mode", "autopilot", "--agents", "1", "--until-idle"];
+    add("one");
+    scratch.refused(&run, "NOT_IDLE", 1);
+    add("two");
+    scratch.axiom(&["redirect", "agent-001", "two", "--same-workspace"]);
+    scratch.refused(&run, "NOT_IDLE", 1);
+    let before = scratch.checkpoints().into_iter().find(|name| name.starts_with("before-redirect")).unwrap();
+    (scratch, before)
+}
+
+#[test]
+fn a_rollback_that_puts_one_workspace_in_the_place_of_another_is_done_or_not() {
+    let (scratch, before) = handed_on();
+    let story = Story { scratch, args: args(&["rollback", &before, "--yes"]) };
+    survive(&story, &checkpoints_are_whole);
+    // It was done last, or not.
+    story.scratch.axiom(&["rollback", &before, "--yes"]);
+    let story = Story { scratch: story.scratch, args: args(&["undo", "--yes"]) };
     survive(&story, &checkpoints_are_whole);
 }
 

@@ -142,6 +142,11 @@ pub struct JournaledOperation {
 }
 
 impl JournaledOperation {
+    /// Whether it moves the workspace at this path to the trash: then another one may come to its place.
+    pub fn puts_aside(&self, path: &str) -> bool {
+        self.workspaces.iter().any(|change| change.way == ChangeDirection::PutAside && change.workspace.path == path)
+    }
+
     /// Whether it changes a ref, the stash, a file, a workspace, a task, what was reported of one, or the mode.
     pub fn changes_anything(&self) -> bool {
         let Self { refs, stash, advances, worktrees, submodules, workspaces, edits, standing, mode, .. } = self;

@@ -69,7 +69,9 @@ pub(super) fn expectations(ctx: &Context, operation: &JournaledOperation) -> Res
         ctx.repo.settings().config_is_free()?;
     }
     for change in &operation.workspaces {
-        let taken = Path::new(&change.workspace.path).symlink_metadata().is_ok();
+        let path = &change.workspace.path;
+        let is_left = || operation.puts_aside(path) && is_there(ctx, path).is_ok_and(|is_ours| is_ours);
+        let taken = Path::new(path).symlink_metadata().is_ok() && !is_left();
         match change.way {
             ChangeDirection::BringBack if taken && !ctx.found.unsettled => {
                 return Err(Error::new(Code::WorkspaceInTheWay, format!("'{}' exists already", change.workspace.path))

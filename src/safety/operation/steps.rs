@@ -38,6 +38,9 @@ pub(super) fn carry_out(
     }
     for change in operation.workspaces.iter().filter(|change| change.way == ChangeDirection::PutAside) {
         env::fault_point("journal.before-aside");
+        if is_aside_and_replaced(operation, change) {
+            continue;
+        }
         bring_submodules_home(ctx, change, (txn, &operation.title));
         let outcome = aside(ctx, change).and_then(|aside| ctx.repo.workspaces().put_aside(&aside));
         done.or_named(attempt, &format!("the workspace '{}'", change.workspace.path), outcome)?;
@@ -94,6 +97,14 @@ pub(super) fn carry_out(
         if back { done.brought_back.push(place) } else { done.lost.push(place) }
     }
     Ok(done)
+}
+
+/// Whether an earlier attempt has moved a workspace to the trash and brought another one to its place: that one stays.
+fn is_aside_and_replaced(operation: &JournaledOperation, change: &WorkspaceChange) -> bool {
+    let comes =
+        |other: &WorkspaceChange| other.way == ChangeDirection::BringBack && other.workspace.path == change.workspace.path;
+    let is_there = |path: &str| Path::new(path).symlink_metadata().is_ok();
+    operation.workspaces.iter().any(comes) && is_there(&change.trash) && is_there(&change.workspace.path)
 }
 
 /// What submodules of a workspace have is brought into the main worktree's repositories, before the workspace goes to the trash. Where
