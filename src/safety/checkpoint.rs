@@ -44,7 +44,7 @@ use axiom_store::beside::attach::AttachFiles;
 use axiom_store::beside::attach::prompt_files::PromptLine;
 use axiom_store::log_files::line::MAX_LINE;
 
-pub use captured::{CapturedSubmodule, CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
+pub use captured::{CapturedSubmodule, CapturedWorkspace, CapturedWorktree, CheckpointCaptures, has_uncommitted};
 pub use captures::{capture_all, capture_options, read_ahead, would_be_held, write_again};
 pub use checkpoint_list::{
     CheckpointDetails, CheckpointListing, capture_of_worktree, files_of_worktree, find, list, newest_at, read_document, show,

@@ -253,6 +253,12 @@ fn tell_attached(ctx: &Context) {
     }
 }
 
+/// The gates of merges that the end of an operation opens and closes.
+pub(crate) fn gates_of_its_merges(now: &State, operation: &JournaledOperation) -> Vec<Event> {
+    let settled = operation.settle(now);
+    gates_of_merges(now, &settled.edits, settled.changes.as_deref())
+}
+
 /// The gates to open and close: a merge that was taken back waits for a human, because nobody wants it to be merged again
 /// automatically. The gate of a task that is merged now is closed.
 fn gates_of_merges(now: &State, edits: &[TaskChangeSet], changes: Option<&RestorableChanges>) -> Vec<Event> {

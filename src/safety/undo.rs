@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 
 use rebase::{capture_of, changed};
 
-use crate::checkpoint::{CheckpointCaptures, CheckpointRequest};
+use crate::checkpoint::{CapturedWorkspace, CheckpointCaptures, CheckpointRequest, has_uncommitted};
 use crate::context::handle::Context;
 use crate::folders::workspaces::branch_of;
 use crate::operation::branches::branches_are_free;
 use crate::operation::recorded_head::head_state;
 use crate::operation::stop_agents;
-use crate::operation::stop_agents::PausedForOperation;
+use crate::operation::stop_agents::{PausedForOperation, StoppedAgentLine};
 use crate::rollback::plan::kept;
 use crate::rollback::replaced_bytes;
 use crate::{checkpoint, history, operation};
@@ -117,18 +117,48 @@ pub fn check(ctx: &Context, chosen: &UndoTarget) -> Result<UndoPreview> {
     let captured = if chosen.transaction.moves() { Some(checkpoint::capture_all(ctx)?) } else { None };
     let (operation, left_as_is) = operation(ctx, chosen, captured.as_ref())?;
     operation::rehearse(ctx, &operation)?;
-    preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_as_is)
+    let mut preview = preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_as_is)?;
+    if stops_agents(&chosen.transaction) {
+        preview.changes.agents = stop_agents::at_work(ctx)?;
+        commits_of_the_stopped(ctx, &operation, captured.as_ref(), &preview.changes.agents)?;
+    }
+    Ok(preview)
+}
+
+/// Whether agents are stopped first: they write where it changes files.
+fn stops_agents(transaction: &OperationRecord) -> bool {
+    !transaction.worktrees.is_empty() || !transaction.submodules.is_empty() || !transaction.workspaces.is_empty()
+}
+
+/// Refuses before agents are stopped what would be refused after that: what an agent did is committed then, on a branch that it moves.
+fn commits_of_the_stopped(
+    ctx: &Context,
+    operation: &JournaledOperation,
+    captured: Option<&CheckpointCaptures>,
+    agents: &[StoppedAgentLine],
+) -> Result<()> {
+    let is_moved = |task: &TaskId| operation.refs.iter().any(|change| task_of(&change.name).as_ref() == Some(task));
+    for StoppedAgentLine { id, task_id } in agents.iter().filter(|agent| is_moved(&agent.task_id)) {
+        let its = |held: &&CapturedWorkspace| held.state.task_id.as_ref() == Some(task_id);
+        let workspace = captured.and_then(|captured| captured.workspaces.iter().find(its));
+        if let Some(workspace) = workspace
+            && has_uncommitted(&ctx.repo, &workspace.captured.capture)?
+        {
+            return Err(changed(&[format!("{id} works on {task_id}: once it is stopped, what it did is committed")]));
+        }
+    }
+    Ok(())
 }
 
 /// Undoes a transaction. Agents are stopped where worktrees change. When this returns, all of it survives a power loss. A
 /// crash leaves nothing changed, or an operation that recovery finishes.
 pub fn undo(ctx: &mut Context, chosen: &UndoTarget) -> Result<UndoReport> {
-    check(ctx, chosen)?;
-    let transaction = &chosen.transaction;
-    let in_workspaces =
-        !transaction.worktrees.is_empty() || !transaction.submodules.is_empty() || !transaction.workspaces.is_empty();
-    let paused = if in_workspaces { stop_agents::stop_agents(ctx)? } else { PausedForOperation::Nothing };
-    let outcome = ctx.with_change_lock(|ctx| locked(ctx, chosen));
+    let agents = check(ctx, chosen)?.changes.agents;
+    let paused = if stops_agents(&chosen.transaction) { stop_agents::stop_agents(ctx)? } else { PausedForOperation::Nothing };
+    let mut outcome = ctx.with_change_lock(|ctx| locked(ctx, chosen));
+    if let Ok(report) = &mut outcome {
+        report.preview.changes.agents = agents;
+    }
     if paused == PausedForOperation::BySupervisor {
         stop_agents::resume(ctx)?;
     }

@@ -50,6 +50,8 @@ pub struct EndedAgent {
     pub completed: Option<TaskId>,
     /// The gate at which its task waits.
     pub gate: Option<GateId>,
+    /// The gate of its question, which stays.
+    pub question: Option<GateId>,
 }
 
 /// Ends agents (all, where empty; the planner is one) and waits until they are free. Returns those that were busy.
@@ -63,7 +65,7 @@ pub fn end_agents(
     let is_planner = |agent: &AgentId| agent.as_str() == PLANNER_AGENT;
     let mut all = Vec::new();
     if (agents.is_empty() || agents.iter().any(is_planner)) && plan::end_planner(ctx)? {
-        all.push(EndedAgent { agent: AgentId::new(PLANNER_AGENT)?, how: how.halt, completed: None, gate: None });
+        all.push(EndedAgent { agent: AgentId::new(PLANNER_AGENT)?, how: how.halt, completed: None, gate: None, question: None });
     }
     let rest: Vec<AgentId> = agents.iter().filter(|agent| !is_planner(agent)).cloned().collect();
     if agents.is_empty() || !rest.is_empty() {
@@ -119,7 +121,9 @@ fn end_working(
     Ok(ended
         .map(|(agent, task)| {
             let gate = task.as_ref().and_then(|task| held_at(ctx.state(), task));
-            EndedAgent { agent, how: halt, completed: task.filter(completed), gate }
+            let asked = task.as_ref().filter(|task| ctx.state().has_question(task));
+            let question = asked.and_then(|task| Gate::id_for(GateKind::Question, task).ok());
+            EndedAgent { agent, how: halt, completed: task.filter(completed), gate, question }
         })
         .collect())
 }

@@ -7,7 +7,7 @@ use crate::supervise::{AttendRequest, RedirectRequest, SupervisorOptions};
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::{AgentId, CheckpointName, GateId, TaskId};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
-use axiom_model::queries::choices::{ReadyTaskChoice, choices};
+use axiom_model::queries::choices::{ReadyTaskChoice, choices, gate_before_start};
 use axiom_model::queries::ready::persona_of;
 use axiom_model::state::current_state::State;
 use axiom_model::work::gates::gate::{AfterHalt, RedirectWorkspace};
@@ -113,6 +113,8 @@ fn why_not(state: &State, agent: &AgentId, task: &Task) -> String {
         format!("it is a group ({}), and agents work on tasks", task.kind)
     } else if !agent.is_of(persona) {
         format!("it is for agents of the persona '{persona}'")
+    } else if let Some(gate) = gate_before_start(state, &task.id) {
+        format!("it waits at gate {}: {}", gate.id, gate.reason)
     } else {
         format!("it is {} and not ready", task.status)
     }

@@ -3,7 +3,7 @@
 use super::core::SessionCore;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
-use axiom_model::queries::gate_use::is_of_use;
+use axiom_model::queries::gate_use::{asks_no_more, is_of_use};
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
 use axiom_model::work::gates::gate::GateKind;
@@ -16,22 +16,24 @@ pub(crate) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
     let (ready, target, mode) = (&mut core.ready, core.setup.target.clone(), state.restorable.mode);
     let idle = state.restorable.gates.values().find(|gate| {
         let Some(task) = &gate.task_id else { return false };
-        if !is_of_use(state, gate, |task| ready.contains(state, task)) {
+        // Where the mode asks nobody, nobody is told that it waits for an answer.
+        if asks_no_more(gate, mode, target.as_ref()) || !is_of_use(state, gate, |task| ready.contains(state, task)) {
             return true;
         }
         match gate.kind {
-            // Where the mode asks nobody, nobody is told that it waits for an answer.
-            GateKind::Claim => gate.held.is_none() && gate.decision.is_none() && mode.claims(),
-            GateKind::Merge => target
-                .as_ref()
-                .is_some_and(|target| mode.merges() && gate.only_asks_to_merge(target) || gate.is_of_another_target(target)),
+            GateKind::Merge => target.as_ref().is_some_and(|target| gate.is_of_another_target(target)),
             // A question that a rollback brought back can be answered until its task is taken up: the next prompt has the answer.
             GateKind::Question => match state.agent_on(task).and_then(|agent| agent.work.as_ref()) {
                 Some(work) => work.claimed_at > gate.opened_at,
                 None => gate.decision.is_some() || !is_pending(state, task),
             },
             GateKind::Permission => state.agent_on(task).is_none(),
-            GateKind::HumanReview | GateKind::Recovery | GateKind::Planning | GateKind::Budget | GateKind::Disk => false,
+            GateKind::Claim
+            | GateKind::HumanReview
+            | GateKind::Recovery
+            | GateKind::Planning
+            | GateKind::Budget
+            | GateKind::Disk => false,
         }
     });
     let Some(gate) = idle else { return Ok(false) };

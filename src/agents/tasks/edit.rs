@@ -18,6 +18,8 @@ use axiom_model::base::ids::{GateId, TaskId};
 use axiom_model::base::text::TextOrBlob;
 use axiom_model::planning::plan::GoalPlan;
 use axiom_model::queries::needs;
+use axiom_model::queries::ready::ready_tasks;
+use axiom_model::queries::view::undecided_gates;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
 use axiom_model::state::event_envelope::EventAuthor;
@@ -292,14 +294,21 @@ fn restate(ctx: &mut Context, ids: &[TaskId], decide: impl Fn(&State, &Task) -> 
     Ok(touched)
 }
 
-fn no_way(task: &Task, verb: &str) -> Error {
-    Error::new(Code::InvalidTransition, format!("'{}' is {}, so it cannot be {verb}", task.id, task.status)).hint(instead(task))
+fn no_way(state: &State, task: &Task, verb: &str) -> Error {
+    Error::new(Code::InvalidTransition, format!("'{}' is {}, so it cannot be {verb}", task.id, task.status))
+        .hint(instead(state, task))
 }
 
 /// A hint at the right command, where a verb does not apply to the status of a task.
-fn instead(task: &Task) -> String {
+fn instead(state: &State, task: &Task) -> String {
     let id = &task.id;
     match task.status {
+        TaskStatus::Pending if !ready_tasks(state).iter().any(|ready| ready.id == task.id) => {
+            format!("it waits for others: git axiom task show {id}")
+        }
+        TaskStatus::Pending if undecided_gates(state).iter().any(|gate| gate.task_id.as_ref() == Some(id)) => {
+            "it waits for you: git axiom gate list".to_owned()
+        }
         TaskStatus::Pending => format!("agents may claim it already; 'git axiom task block {id} --reason R' prevents that"),
         TaskStatus::Active => "an agent works on it: see 'git axiom status'".to_owned(),
         TaskStatus::Done if task.merged.is_some() => {

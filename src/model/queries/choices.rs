@@ -4,6 +4,8 @@ use crate::base::ids::{AgentId, TaskId};
 use crate::queries::ready::{persona_of, ready_tasks};
 use crate::queries::unblocking::unblocking_power;
 use crate::state::current_state::State;
+use crate::work::gates::gate::{Gate, GateKind};
+use crate::work::tasks::task::Task;
 
 /// A ready task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,10 +27,11 @@ impl ReadyTaskChoice {
     }
 }
 
-/// The ready tasks of an agent's persona, in the order in which they would be claimed.
+/// The ready tasks of an agent's persona, in the order in which they would be claimed: not those that wait for a human's answer or budget.
 pub fn choices(state: &State, agent: &AgentId) -> Vec<ReadyTaskChoice> {
     let power = unblocking_power(state);
-    let of_persona = ready_tasks(state).into_iter().filter(|task| agent.is_of(persona_of(task)));
+    let is_open = |task: &&Task| agent.is_of(persona_of(task)) && gate_before_start(state, &task.id).is_none();
+    let of_persona = ready_tasks(state).into_iter().filter(is_open);
     of_persona
         .map(|task| ReadyTaskChoice {
             id: task.id.clone(),
@@ -37,6 +40,13 @@ pub fn choices(state: &State, agent: &AgentId) -> Vec<ReadyTaskChoice> {
             unblocks: power.get(&task.id).copied().unwrap_or(0),
         })
         .collect()
+}
+
+/// The gate at which a ready task waits whoever is sent to it: for an answer, for more of its budget, or because of a hook.
+pub fn gate_before_start<'s>(state: &'s State, task: &TaskId) -> Option<&'s Gate> {
+    let keeps = |gate: &&Gate| matches!(gate.kind, GateKind::Budget | GateKind::Question | GateKind::HumanReview);
+    let mut gates = state.restorable.gates.values().filter(keeps);
+    gates.find(|gate| gate.task_id.as_ref() == Some(task) && gate.decision.is_none())
 }
 
 #[cfg(test)]

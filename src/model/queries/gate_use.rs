@@ -1,9 +1,26 @@
 //! Whether a gate asks a human for something that is still to be decided. Pure.
 
 use crate::base::ids::TaskId;
+use crate::base::names::RefName;
 use crate::state::current_state::State;
 use crate::work::gates::gate::{Gate, GateKind};
+use crate::work::sessions::session::SessionMode;
 use crate::work::tasks::task::TaskStatus;
+
+/// Whether a gate is there only since the mode asked, and a session of this mode, which merges into `target`, does not ask.
+pub fn asks_no_more(gate: &Gate, mode: SessionMode, target: Option<&RefName>) -> bool {
+    match gate.kind {
+        GateKind::Claim => gate.held.is_none() && gate.decision.is_none() && mode.claims(),
+        GateKind::Merge => target.is_some_and(|target| mode.merges() && gate.only_asks_to_merge(target)),
+        GateKind::Question
+        | GateKind::Permission
+        | GateKind::HumanReview
+        | GateKind::Recovery
+        | GateKind::Planning
+        | GateKind::Budget
+        | GateKind::Disk => false,
+    }
+}
 
 /// Whether a decision at a gate has still something to decide. A verb on its task may have settled the matter while no session runs, which
 /// closes such a gate at its begin: until then nobody is asked. `may_start` says whether a pending task waits for no other.

@@ -21,6 +21,7 @@ use crate::journal::journaled::JournaledOperation;
 use crate::planning::plan::GoalPlan;
 use crate::work::agent::Agent;
 use crate::work::endings::delay::DelayedSessionStep;
+use crate::work::gates::gate::{Gate, GateKind};
 use crate::work::money::ledger::UsageLedger;
 use crate::work::money::spending::UsageTally;
 use crate::work::sessions::session::{Session, SupervisorRequest};
@@ -174,6 +175,12 @@ impl State {
     /// The agent that works on a task.
     pub fn agent_on(&self, task: &TaskId) -> Option<&Agent> {
         self.restorable.agents.values().find(|agent| agent.work.as_ref().is_some_and(|work| &work.task == task))
+    }
+
+    /// Whether a question about a task has no answer.
+    pub fn has_question(&self, task: &TaskId) -> bool {
+        let is_open = |gate: &Gate| gate.kind == GateKind::Question && gate.decision.is_none();
+        self.restorable.gates.values().any(|gate| is_open(gate) && gate.task_id.as_ref() == Some(task))
     }
 
     /// The agents that work on a task.

@@ -45,13 +45,17 @@ impl CapturedSubmodule {
 
     /// Whether it has work that is in no commit.
     pub fn is_dirty(&self) -> Result<bool> {
-        let capture = &self.present.capture;
-        let committed = match capture.head.commit() {
-            Some(commit) => Some(self.repo.objects().read_commit(commit)?.tree),
-            None => None,
-        };
-        Ok(committed.as_ref() != Some(&capture.tree) || capture.tree != capture.index_tree || capture.coverage.leaves_out_work())
+        has_uncommitted(&self.repo, &self.present.capture)
     }
+}
+
+/// Whether a worktree has work that is in no commit.
+pub fn has_uncommitted(repo: &Repository, capture: &WorktreeCapture) -> Result<bool> {
+    let committed = match capture.head.commit() {
+        Some(commit) => Some(repo.objects().read_commit(commit)?.tree),
+        None => None,
+    };
+    Ok(committed.as_ref() != Some(&capture.tree) || capture.tree != capture.index_tree || capture.coverage.leaves_out_work())
 }
 
 /// A captured linked worktree: its capture has a commit already.

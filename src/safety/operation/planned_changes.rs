@@ -20,6 +20,7 @@ use axiom_model::checkpoint::branch_config::BranchConfigChange;
 use axiom_model::journal::journaled_changes::{GateChange, HeadState, StashChange};
 use axiom_model::operation::change_json;
 use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
+use axiom_model::state::event::Event;
 use axiom_model::work::gates::gate::Gate;
 use axiom_model::work::restorable::restorable_state::RestorableState;
 use axiom_model::work::restorable::standing_changes::TaskStandingChanges;
@@ -61,7 +62,7 @@ pub struct PlannedChanges {
     pub tasks: Vec<TaskChangeSet>,
     /// Tasks whose progress becomes another one.
     pub progress: Vec<ChangedProgressLine>,
-    /// Gates that close, or are open again.
+    /// Gates that close or open.
     pub gates: Vec<ChangedGateLine>,
     /// The mode, where it changes.
     pub mode: Option<ValueChange<SessionMode>>,
@@ -111,6 +112,22 @@ impl PlannedChanges {
         });
         let lines: Vec<ChangedProgressLine> = lines.filter(|line| line.old != line.new).collect();
         self.progress.extend(lines);
+    }
+
+    /// Adds the gates that these events open and close.
+    pub(crate) fn add_gates(&mut self, now: &RestorableState, events: Vec<Event>) {
+        for event in events {
+            let line = if let Event::GateOpened { gate } = &event {
+                Some(ChangedGateLine::of(gate, GateFate::Opened))
+            } else if let Event::GateClosed { id, .. } = &event {
+                now.gates.get(id).map(|gate| ChangedGateLine::of(gate, GateFate::Closed))
+            } else {
+                None
+            };
+            let is_new =
+                |line: &ChangedGateLine| self.gates.iter().all(|known| (&known.id, known.action) != (&line.id, line.action));
+            self.gates.extend(line.filter(is_new));
+        }
     }
 
     /// How far a task is, as every view says it: one that is done is at the end, whatever was reported last.

@@ -20,11 +20,11 @@ pub(crate) enum OpenedGates {
 pub enum GateFate {
     /// It closes.
     Closed,
-    /// It is open again.
+    /// It opens, or is open again.
     Opened,
 }
 
-/// A gate that closes, or is open again.
+/// A gate that closes or opens.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedGateLine {

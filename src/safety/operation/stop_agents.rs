@@ -42,8 +42,8 @@ pub struct StoppedAgentLine {
     pub task_id: TaskId,
 }
 
-/// The agents that [`stop_agents`] would stop: all that have work while a supervisor runs, otherwise those whose keepers
-/// run, or whose programs do though their keepers have died.
+/// The agents that [`stop_agents`] would stop: all that have work while a supervisor runs, except those that wait for an answer, otherwise
+/// those whose keepers run, or whose programs do though their keepers have died.
 pub fn at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
     let supervised = ctx.supervisor_alive()?;
     let mut lines = Vec::new();
@@ -57,7 +57,7 @@ pub fn at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
             },
             None => false,
         };
-        if supervised || lives {
+        if lives || supervised && !ctx.state().has_question(&work.task) {
             lines.push(StoppedAgentLine { id: agent.id.clone(), task_id: work.task.clone() });
         }
     }

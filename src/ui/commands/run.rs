@@ -21,6 +21,7 @@ use axiom_agents::supervise::last_options::{ChosenProgram, RepeatableSession};
 use axiom_agents::supervise::{CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions, target};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::names::RefName;
+use axiom_model::queries::gate_use::asks_no_more;
 use axiom_model::queries::view::{next_commands, undecided_gates};
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_safety::context::handle::Context;
@@ -133,7 +134,11 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
         axiom_base::own_process::session::begin_session()?;
     }
     options.again = Some(again(&ctx, args, program)?);
-    let waiting = undecided_gates(ctx.state()).len();
+    let mode = options.mode.unwrap_or(ctx.state().restorable.mode);
+    let head = ctx.repo.worktrees().current_worktree().and_then(|here| ctx.repo.refs().head(&here));
+    let target = options.target.clone().or_else(|| head.ok()?.branch().cloned());
+    let asked = undecided_gates(ctx.state()).into_iter().filter(|gate| !asks_no_more(gate, mode, target.as_ref()));
+    let waiting = asked.count();
     if waiting > 0 && !args.detached {
         screen.note(&format!("note: {} from before: git axiom gate list", waits_for_you(waiting)));
     }

@@ -122,7 +122,7 @@ pub fn add_state(parts: &mut CountedSections, changes: &PlannedChanges, here: &P
         those.map(|gate| format!("{}: {}", gate.id, gate.reason)).collect::<Vec<_>>()
     };
     parts.add("gate closed", "gates closed", gates(GateFate::Closed));
-    parts.add("gate open again", "gates open again", gates(GateFate::Opened));
+    parts.add("gate opened", "gates opened", gates(GateFate::Opened));
     let mode = changes.mode.iter().map(|mode| format!("{} → {}", mode.old.as_str(), mode.new.as_str()));
     parts.add("mode changed", "modes changed", mode.collect());
     let workspaces = changes.workspaces.iter().map(|one| format!("{}: {}", from(here, &one.path), workspace(one.action)));

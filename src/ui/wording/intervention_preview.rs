@@ -63,7 +63,7 @@ pub fn stop(who: BusyAgent<'_>) -> Vec<String> {
     if who.is_planner() {
         return of_planner(lines);
     }
-    lines.push("• Its program gets its signal, a grace time, then SIGKILL".to_owned());
+    lines.push("• Its program, if one runs, gets its signal, a grace time, then SIGKILL".to_owned());
     lines.push("• What it did is committed on the task's branch".to_owned());
     lines.extend(who.kept());
     lines.push(who.waits());

@@ -36,14 +36,15 @@ pub fn quitting(checkpoint: Option<&CheckpointName>, has_ended: bool) -> String 
 
 /// What became of an agent that was stopped or killed, and of its task.
 pub fn ended(ended: &EndedAgent) -> String {
-    let EndedAgent { agent, how, completed, gate } = ended;
+    let EndedAgent { agent, how, completed, gate, question } = ended;
     let done = match how {
         TaskHalt::Stop => "Stopped",
         TaskHalt::Kill => "Killed",
     };
     let stands = completed.as_ref().map(|task| format!(" It had completed {task}, and that stands."));
     let waits = gate.as_ref().map(|gate| format!(" To let its task continue: {}", GateKind::Claim.command(gate.as_str())));
-    format!("{done} {agent}.{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default())
+    let asked = question.as_ref().map(|gate| format!(", and {}", GateKind::Question.command(gate.as_str())));
+    format!("{done} {agent}.{}{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default(), asked.unwrap_or_default())
 }
 
 /// Who still runs, and who is paused.

@@ -61,6 +61,7 @@ mod users;
 mod validators;
 mod verify_steps;
 mod watched;
+mod watched_again;
 mod watched_rest;
 mod what_is_told;
 mod workspaces;

@@ -44,9 +44,11 @@ pub(crate) fn rejected_start(gate: &Gate) -> Option<&str> {
 /// At most this many claim gates are open at the same time: a human should not have to decide on a thousand tasks.
 pub(crate) const MOST_CLAIM_GATES: usize = 20;
 
-/// Whether a human stopped the task's agent or rolled the task back, and has not allowed it to continue yet.
+/// Whether a human stopped the task's agent or rolled the task back, and has not allowed it to continue yet; or a question about it has no
+/// answer.
 pub(crate) fn is_held(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
-    desk.gate(GateKind::Claim, task).is_some_and(Gate::holds) || is_vetoed(desk, task)
+    let is_asked = desk.ctx.state().has_question(task);
+    desk.gate(GateKind::Claim, task).is_some_and(Gate::holds) || is_asked || is_vetoed(desk, task)
 }
 
 pub(crate) fn is_claim_approved(desk: &SessionDesk<'_>, task: &TaskId) -> bool {

@@ -33,11 +33,13 @@ struct ReleaseCounts {
     gate: Option<Gate>,
     /// Whether what the agent said last does not count.
     discarded: bool,
+    /// Whether its question stays: the task is not begun again before it is answered.
+    keeps_question: bool,
 }
 
 impl ReleaseCounts {
     fn of(retry: bool, complete: Option<Oid>, gate: Option<Gate>) -> Self {
-        Self { retry, complete, gate, discarded: false }
+        Self { retry, complete, gate, discarded: false, keeps_question: false }
     }
 }
 
@@ -65,7 +67,9 @@ impl SessionCore<'_> {
             HaltedTaskFate::Blocked(reason) => (TaskStatus::Blocked, reason, None),
         };
         let discarded = halt == TaskHalt::Kill;
-        self.release_with(agent, status, &reason, ReleaseCounts { discarded, ..ReleaseCounts::of(false, complete, gate) })
+        let keeps_question = !discarded && status == TaskStatus::Pending;
+        let counts = ReleaseCounts { discarded, keeps_question, ..ReleaseCounts::of(false, complete, gate) };
+        self.release_with(agent, status, &reason, counts)
     }
 
     /// Releases the agent's task with `status`.
@@ -92,7 +96,7 @@ impl SessionCore<'_> {
         let verifying = self.runs.at(agent).verifying.take().map(TaskVerificationRun::give_up);
         let evaluating = self.runs.at(agent).evaluating.take().map(RunningStepJob::give_up);
         verifying.into_iter().chain(evaluating).for_each(|thread| self.leaving.add(&work.task, thread, None));
-        let ReleaseCounts { retry, complete, gate, discarded } = counts;
+        let ReleaseCounts { retry, complete, gate, discarded, keeps_question } = counts;
         let gate = gate.filter(|_| status == TaskStatus::Pending);
         let opened = gate
             .as_ref()
@@ -107,7 +111,9 @@ impl SessionCore<'_> {
             is_this(now).then(|| Event::WorkReleased { agent, status, reason: reason_said, retry, complete, gate, discarded })
         })?;
         env::fault_point("settle.released");
-        self.desk.close_gate(GateKind::Question, &work.task, "the task was released")?;
+        if !keeps_question {
+            self.desk.close_gate(GateKind::Question, &work.task, "the task was released")?;
+        }
         self.runs.no_back_off(agent);
         self.failures.troubles.remove(&work.task);
         if status == TaskStatus::Done {

@@ -17,7 +17,7 @@ pub fn block(ctx: &mut Context, ids: &[TaskId], reason: &str) -> Result<Vec<Task
             Ok(RestatedTask::to(TaskStatus::Blocked, Some(reason.to_owned())))
         }
         TaskStatus::Active => Err(active(state, task, "blocked")),
-        TaskStatus::Done | TaskStatus::Archived => Err(no_way(task, "blocked")),
+        TaskStatus::Done | TaskStatus::Archived => Err(no_way(state, task, "blocked")),
     })
 }
 
@@ -33,7 +33,7 @@ pub fn may_block(state: &State, ids: &[TaskId], reason: &str) -> Result<()> {
         let task = state.task(id)?;
         match task.status {
             TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Failed | TaskStatus::Active => Ok(()),
-            TaskStatus::Done | TaskStatus::Archived => Err(no_way(task, "blocked")),
+            TaskStatus::Done | TaskStatus::Archived => Err(no_way(state, task, "blocked")),
         }
     })
 }
@@ -47,9 +47,11 @@ pub fn unblock(ctx: &mut Context, ids: &[TaskId]) -> Result<Vec<TaskId>> {
         match task.status {
             TaskStatus::Blocked | TaskStatus::Failed => Ok(pending),
             TaskStatus::Pending | TaskStatus::Done if task.merged.is_none() && !pending.closes.is_empty() => Ok(pending),
-            TaskStatus::Active if !pending.closes.is_empty() => Err(no_way(task, "unblocked")
+            TaskStatus::Active if !pending.closes.is_empty() => Err(no_way(state, task, "unblocked")
                 .hint(format!("its gate was rejected: once a session has blocked it, git axiom task unblock {}", task.id))),
-            TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Archived => Err(no_way(task, "unblocked")),
+            TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Archived => {
+                Err(no_way(state, task, "unblocked"))
+            }
         }
     })
 }
