@@ -201,6 +201,13 @@ fn stop_agents(
     if ctx.supervisor_alive()?
         && let PausedForOperation::BySupervisor = stop_agents::stop_agents(ctx)?
     {
+        // Who runs no program, since it waits for an answer, has kept its task.
+        let waiting = busy_on(ctx, tasks);
+        if !waiting.is_empty()
+            && let Err(error) = end(ctx, &waiting)
+        {
+            return stop_agents::resume(ctx).and(Err(error));
+        }
         return Ok(PausedForOperation::BySupervisor);
     }
     // If the supervisor ended before it handled the end of its agents' iterations, that is done here.
@@ -254,8 +261,10 @@ fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<TaskRollbac
         return settle_or_say(ctx, wanted, work);
     }
     for task in &work.tasks {
-        if ctx.state().agent_on(task).is_some() || files::is_locked(&ctx.layout().locks().workspace(task))? {
-            return Err(Error::new(Code::Busy, format!("an agent works on '{task}'")).hint("git axiom stop AGENT"));
+        let agent = ctx.state().agent_on(task).map(|agent| agent.id.to_string());
+        if agent.is_some() || files::is_locked(&ctx.layout().locks().workspace(task))? {
+            let stop = format!("git axiom stop {}    ends it; then run the command again", agent.as_deref().unwrap_or("--all"));
+            return Err(Error::new(Code::Busy, format!("an agent works on '{task}'")).hint(stop));
         }
     }
     operation::check(ctx, &work.operation)?;

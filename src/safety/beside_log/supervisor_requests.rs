@@ -33,7 +33,8 @@ pub struct RequestOutcome {
 /// Sends a request to the running supervisor and waits until it has handled it.
 ///
 /// # Errors
-/// `NO_SUPERVISOR`, also where it ends before it has handled the request; `BUSY` where it does not answer in time (the request stays, and is handled later).
+/// `NO_SUPERVISOR`, also where it ends before it has handled the request; `BUSY` where it does not answer in time (the request stays, and
+/// is handled later).
 pub fn ask_supervisor(ctx: &mut Context, request: SupervisorRequest) -> Result<RequestOutcome> {
     if !ctx.supervisor_alive()? {
         return Err(

@@ -42,9 +42,11 @@ pub fn ended(ended: &EndedAgent) -> String {
         TaskHalt::Kill => "Killed",
     };
     let stands = completed.as_ref().map(|task| format!(" It had completed {task}, and that stands."));
-    let waits = gate.as_ref().map(|gate| format!(" To let its task continue: {}", GateKind::Claim.command(gate.as_str())));
-    let asked = question.as_ref().map(|gate| format!(", and {}", GateKind::Question.command(gate.as_str())));
-    format!("{done} {agent}.{}{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default(), asked.unwrap_or_default())
+    let commands = [(GateKind::Claim, gate), (GateKind::Question, question)];
+    let commands = commands.iter().filter_map(|(kind, gate)| gate.as_ref().map(|gate| kind.command(gate.as_str())));
+    let commands = commands.collect::<Vec<_>>().join(", and ");
+    let waits = (!commands.is_empty()).then(|| format!(" To let its task continue: {commands}"));
+    format!("{done} {agent}.{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default())
 }
 
 /// Who still runs, and who is paused.

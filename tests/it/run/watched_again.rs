@@ -92,6 +92,21 @@ fn who_waits_for_an_answer_is_not_stopped_by_others_and_keeps_its_question() {
     world.quits_well(live);
 }
 
+/// Who waits for an answer has no program that could be stopped, and its task is taken back all the same, with its question.
+#[test]
+fn a_task_whose_agent_waits_for_an_answer_is_taken_back() {
+    let world = World::new();
+    world.task("q", ASKS, &[]);
+    let live = autopilot(&world, "2");
+    wait_until("it asks", || asks(&world));
+    world.env.ok(&["rollback", "task", "q", "--yes"]);
+    assert_eq!((world.status_of("q"), gates(&world)), ("pending".to_owned(), vec!["claim-q".to_owned()]));
+    world.env.ok(&["undo", "--yes"]);
+    world.task("other", "echo 1 > other", &[]);
+    world.wait_until_merged("other");
+    world.quits_well(live);
+}
+
 /// Nobody is sent to a task that would wait at once.
 #[test]
 fn a_task_whose_budget_is_used_up_is_not_ready_for_an_agent() {
