@@ -17,7 +17,7 @@ use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::journal::journaled_changes::GateChange;
 use axiom_model::state::event::Event;
-use axiom_model::work::gates::gate::{AfterHalt, Gate, TaskHoldReason};
+use axiom_model::work::gates::gate::{AfterHalt, Gate, GateKind, TaskHoldReason};
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::CheckpointRequest;
 use axiom_safety::context::handle::Context;
@@ -198,17 +198,18 @@ fn stop_agents(
 ) -> Result<PausedForOperation> {
     let busy = busy_on(ctx, tasks);
     let Some(end) = end else { return Err(at_work(&busy)) };
-    if ctx.supervisor_alive()?
-        && let PausedForOperation::BySupervisor = stop_agents::stop_agents(ctx)?
-    {
-        // Who runs no program, since it waits for an answer, has kept its task.
-        let waiting = busy_on(ctx, tasks);
-        if !waiting.is_empty()
-            && let Err(error) = end(ctx, &waiting)
-        {
-            return stop_agents::resume(ctx).and(Err(error));
+    if ctx.supervisor_alive()? {
+        let paused = stop_agents::stop_agents(ctx)?;
+        if ctx.supervisor_alive()? {
+            // Who runs no program, since it waits for an answer, has kept its task.
+            let waiting = busy_on(ctx, tasks);
+            let ended = if waiting.is_empty() { Ok(()) } else { end(ctx, &waiting) };
+            return match (ended, paused) {
+                (Ok(()), paused) => Ok(paused),
+                (Err(error), PausedForOperation::BySupervisor) => stop_agents::resume(ctx).and(Err(error)),
+                (Err(error), PausedForOperation::Nothing) => Err(error),
+            };
         }
-        return Ok(PausedForOperation::BySupervisor);
     }
     // If the supervisor ended before it handled the end of its agents' iterations, that is done here.
     if !ctx.supervisor_alive()? {
@@ -293,7 +294,7 @@ fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<TaskRollbac
 /// closed; an undo opens these again.
 fn gates(ctx: &Context, tasks: &[TaskId], afterwards: AfterHalt) -> Vec<GateChange> {
     let now = &ctx.state().restorable;
-    let concerned = |gate: &&Gate| gate.held.is_some() && gate.task_id.as_ref().is_some_and(|task| tasks.contains(task));
+    let concerned = |gate: &&Gate| comes_back(gate) && gate.task_id.as_ref().is_some_and(|task| tasks.contains(task));
     let ended =
         now.gates.values().filter(concerned).map(|gate| GateChange { gate: gate.clone(), way: ChangeDirection::PutAside });
     let held = afterwards.holds(TaskHoldReason::RolledBack);
@@ -302,12 +303,16 @@ fn gates(ctx: &Context, tasks: &[TaskId], afterwards: AfterHalt) -> Vec<GateChan
     ended.chain(opened.map(|gate| GateChange { gate, way: ChangeDirection::BringBack })).collect()
 }
 
+/// Whether a gate is part of the operation, so that an undo opens it again: one that holds a task, and a question without an answer.
+fn comes_back(gate: &Gate) -> bool {
+    gate.held.is_some() || gate.kind == GateKind::Question && gate.decision.is_none()
+}
+
 /// Closes the gates at which these tasks waited for a decision: a decision made before must not count for the next attempt.
 fn close_gates(ctx: &mut Context, tasks: &[TaskId]) -> Result<()> {
     ctx.append_with(|state| {
         let concerned = |task: &Option<TaskId>| task.as_ref().is_some_and(|task| tasks.contains(task));
-        // Gates that hold a task are part of the operation: an undo opens them again.
-        let gates = state.restorable.gates.values().filter(|gate| concerned(&gate.task_id) && gate.held.is_none());
+        let gates = state.restorable.gates.values().filter(|gate| concerned(&gate.task_id) && !comes_back(gate));
         Ok(gates.map(|gate| Event::GateClosed { id: gate.id.clone(), reason: "the task is taken back".into() }).collect())
     })
     .map(drop)

@@ -240,8 +240,10 @@ fn an_undo_that_knows_a_lost_workspace_again_is_done_or_not() {
 /// A task that has left its workspace to another one, and the checkpoint from before.
 fn handed_on() -> (Scratch, String) {
     let scratch = Scratch::new();
+    scratch.write(".git/info/exclude", "*.ignored\n");
     let add = |id: &str| {
-        scratch.axiom(&["task", "add", id, "--id", id, "--body", &format!("echo 1 > {id}.txt; git axiom signal waiting '?'")])
+        let body = format!("echo 1 > {id}.txt; echo {id} > only.ignored; git axiom signal waiting '?'");
+        scratch.axiom(&["task", "add", id, "--id", id, "--body", &body])
     };
     let run = ["run", "--mode", "autopilot", "--agents", "1", "--until-idle"];
     add("one");
@@ -262,6 +264,12 @@ fn a_rollback_that_puts_one_workspace_in_the_place_of_another_is_done_or_not() {
     story.scratch.axiom(&["rollback", &before, "--yes"]);
     let story = Story { scratch: story.scratch, args: args(&["undo", "--yes"]) };
     survive(&story, &checkpoints_are_whole);
+}
+
+#[test]
+fn an_interrupted_rollback_that_puts_one_workspace_in_the_place_of_another_is_ended_either_way() {
+    let (scratch, before) = handed_on();
+    ended_either_way(&scratch, &["rollback", &before, "--yes"]);
 }
 
 fn ended_either_way(scratch: &Scratch, rollback: &[&str]) {

@@ -11,6 +11,11 @@ pub(crate) struct ChildReaper {
     pub status: Option<WaitStatus>,
 }
 
+/// Waits for those children of this process that have ended and that nobody else waits for: it has no others just now.
+pub fn collect_ended() {
+    while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
+}
+
 impl ChildReaper {
     /// Where this process adopts orphans, all that have ended. Elsewhere there is only the program: other children, such as `ps`, are
     /// left to their `Command`.

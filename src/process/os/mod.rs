@@ -8,7 +8,7 @@ pub mod bell;
 pub mod by_environment;
 pub mod caller;
 pub mod changes;
-pub(crate) mod child_reaper;
+pub mod child_reaper;
 pub mod command;
 pub mod detached;
 pub mod family;

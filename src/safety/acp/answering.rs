@@ -17,6 +17,7 @@ use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::agent::hook_call_source::HookCallSource;
 use axiom_model::attach::hook_answer::AgentHookAnswer;
 use axiom_model::attach::shorten::JsonShortener;
+use axiom_process::os::child_reaper;
 
 /// How it is called.
 pub const EACH_LINE: &str = "--each-line";
@@ -84,6 +85,8 @@ pub fn answer_calls(here: &Path) -> Result<()> {
         if answers.write_all(&line).is_err() || answer.is_last {
             return Ok(());
         }
+        // What saves in the background is a child of this process, which otherwise ends before it.
+        child_reaper::collect_ended();
     }
 }
 

@@ -86,7 +86,9 @@ impl AcpHookProcess {
         let failed = |e: std::io::Error| Error::io("run", &program, e);
         let mut command = command_with_callers_repository(&program);
         std::os::unix::process::CommandExt::arg0(&mut command, "git-axiom");
-        command.args(["hook", "acp", EACH_LINE]).current_dir(&self.folder);
+        // Sessions have folders of their own, and the one that it was started in may be gone.
+        let place = if self.folder.is_dir() { &self.folder } else { Path::new("/") };
+        command.args(["hook", "acp", EACH_LINE]).current_dir(place);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
         let (to, from) = (child.stdin.take(), child.stdout.take());
         let (calls, next) = mpsc::sync_channel(1);

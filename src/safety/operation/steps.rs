@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::context::handle::Context;
 use crate::folders::workspace_submodules::bring_home;
 use axiom_base::env;
-use axiom_base::error::Result;
+use axiom_base::error::{Error, Result};
 use axiom_git::{ChangeAttempt, RefEdit};
 use axiom_model::base::ids::OperationId;
 use axiom_model::base::names::{Oid, RefName};
@@ -38,7 +38,7 @@ pub(super) fn carry_out(
     }
     for change in operation.workspaces.iter().filter(|change| change.way == ChangeDirection::PutAside) {
         env::fault_point("journal.before-aside");
-        if is_aside_and_replaced(operation, change) {
+        if is_anothers_place(ctx, operation, change, attempt)? {
             continue;
         }
         bring_submodules_home(ctx, change, (txn, &operation.title));
@@ -99,12 +99,23 @@ pub(super) fn carry_out(
     Ok(done)
 }
 
-/// Whether an earlier attempt has moved a workspace to the trash and brought another one to its place: that one stays.
-fn is_aside_and_replaced(operation: &JournaledOperation, change: &WorkspaceChange) -> bool {
-    let comes =
-        |other: &WorkspaceChange| other.way == ChangeDirection::BringBack && other.workspace.path == change.workspace.path;
+/// Whether what is at the path of a workspace that leaves is not it, but the other one that comes to this path, or has come: that one
+/// stays. Both have their own places in the trash, and only these tell which of the two moves were made.
+fn is_anothers_place(
+    ctx: &Context,
+    operation: &JournaledOperation,
+    change: &WorkspaceChange,
+    attempt: ChangeAttempt,
+) -> Result<bool> {
+    let path = &change.workspace.path;
+    let comes = |other: &&WorkspaceChange| other.way == ChangeDirection::BringBack && other.workspace.path == *path;
+    let Some(other) = operation.workspaces.iter().find(comes) else { return Ok(false) };
     let is_there = |path: &str| Path::new(path).symlink_metadata().is_ok();
-    operation.workspaces.iter().any(comes) && is_there(&change.trash) && is_there(&change.workspace.path)
+    let is_in_trash = |one: &WorkspaceChange| is_there(&one.trash) && is_there(&one.git_dir_trash);
+    // On the way back the one that leaves was brought only after the other one had left.
+    let never_came = attempt == ChangeAttempt::Back && !is_in_trash(other);
+    let was_lost = || Ok::<_, Error>(change.lost && ctx.repo.worktree_owners().own_git_dir_of(Path::new(path))?.is_some());
+    Ok(is_in_trash(change) || never_came || was_lost()?)
 }
 
 /// What submodules of a workspace have is brought into the main worktree's repositories, before the workspace goes to the trash. Where

@@ -92,6 +92,21 @@ fn who_waits_for_an_answer_is_not_stopped_by_others_and_keeps_its_question() {
     world.quits_well(live);
 }
 
+/// A question that gets no answer blocks its task, though its agent was stopped.
+#[test]
+fn a_question_that_is_rejected_after_a_stop_blocks_its_task() {
+    let world = World::new();
+    world.task("q", ASKS, &[]);
+    let live = autopilot(&world, "2");
+    wait_until("it asks", || asks(&world));
+    world.env.ok(&["stop", "--all"]);
+    world.env.ok(&["gate", "approve", "claim-q"]);
+    world.env.ok(&["gate", "reject", "question-q", "--reason", "nobody knows"]);
+    wait_until("it is blocked", || world.status_of("q") == "blocked");
+    assert!(world.show("q")["reason"].as_str().unwrap().contains("nobody knows") && gates(&world).is_empty());
+    world.quits_well(live);
+}
+
 /// Who waits for an answer has no program that could be stopped, and its task is taken back all the same, with its question.
 #[test]
 fn a_task_whose_agent_waits_for_an_answer_is_taken_back() {
@@ -99,6 +114,11 @@ fn a_task_whose_agent_waits_for_an_answer_is_taken_back() {
     world.task("q", ASKS, &[]);
     let live = autopilot(&world, "2");
     wait_until("it asks", || asks(&world));
+    world.env.ok(&["pause"]);
+    world.env.ok(&["rollback", "task", "q", "--yes"]);
+    world.env.ok(&["undo", "--yes"]);
+    world.env.ok(&["resume"]);
+    assert!(asks(&world), "{:?}", gates(&world));
     world.env.ok(&["rollback", "task", "q", "--yes"]);
     assert_eq!((world.status_of("q"), gates(&world)), ("pending".to_owned(), vec!["claim-q".to_owned()]));
     world.env.ok(&["undo", "--yes"]);

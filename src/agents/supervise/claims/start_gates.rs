@@ -33,9 +33,10 @@ pub(crate) fn is_review_decided(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
     desk.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_some())
 }
 
-/// Why a human rejected the start of its task at a gate, if that is what was decided there.
+/// Why a human rejected the start of its task at a gate, or gave a question no answer, if that is what was decided there.
 pub(crate) fn rejected_start(gate: &Gate) -> Option<&str> {
-    match gate.decision.as_ref().filter(|_| gate.kind == GateKind::Claim || gate.is_about_start())? {
+    let keeps = matches!(gate.kind, GateKind::Claim | GateKind::Question) || gate.is_about_start();
+    match gate.decision.as_ref().filter(|_| keeps)? {
         GateDecision::Rejected { reason } => Some(reason),
         GateDecision::Approved | GateDecision::Answered { .. } => None,
     }

@@ -68,6 +68,12 @@ impl SessionCore<'_> {
         };
         let discarded = halt == TaskHalt::Kill;
         let keeps_question = !discarded && status == TaskStatus::Pending;
+        if let (true, Some(IterationOutcome::Waiting { question })) = (keeps_question, last)
+            && self.desk.gate(GateKind::Question, &work.task).is_none()
+        {
+            // It was ended before anybody was asked.
+            self.desk.open_gate(GateKind::Question, &work.task, question.clone(), Vec::new())?;
+        }
         let counts = ReleaseCounts { discarded, keeps_question, ..ReleaseCounts::of(false, complete, gate) };
         self.release_with(agent, status, &reason, counts)
     }

@@ -18,7 +18,7 @@ use axiom_model::work::permissions::permission_question::{
 use axiom_model::work::permissions::permission_rule::PermissionPolicy;
 use axiom_model::work::signals::signal::AgentSignal;
 
-/// How many questions of one run are recorded. What is asked after them is refused.
+/// How many questions of one run are recorded, and how many acts that a rule forbids. What is asked after them is refused.
 const MOST_QUESTIONS: u64 = 2_000;
 /// How long a file may be looked for.
 const LOOK: Duration = Duration::from_millis(200);
@@ -39,6 +39,7 @@ pub(in crate::keeper) struct PermissionDesk {
     dir: PathBuf,
     waiting: Vec<WaitingPermission>,
     asked: u64,
+    forbidden: u64,
     /// What could not be recorded yet.
     unrecorded: Vec<AgentSignal>,
     /// For how long the program has waited, and since when it does.
@@ -56,6 +57,7 @@ impl PermissionDesk {
             dir: spec.dir.clone(),
             waiting: Vec::new(),
             asked: 0,
+            forbidden: 0,
             unrecorded: Vec::new(),
             waited: Duration::ZERO,
             waits_since: None,
@@ -105,17 +107,18 @@ impl PermissionDesk {
             }
             PermissionVerdict::Asked { why } => question(*number, &act, title, texts, why),
         };
-        let is_one_too_many = self.asked >= MOST_QUESTIONS;
-        if is_one_too_many || asked.standing == PermissionStanding::Forbidden {
+        if asked.standing == PermissionStanding::Forbidden {
             connection(*number, false);
-        }
-        if is_one_too_many {
+            if self.forbidden < MOST_QUESTIONS {
+                self.forbidden += 1;
+                self.unrecorded.push(AgentSignal::PermissionAsked(Box::new(asked)));
+            }
             return;
         }
-        self.asked += 1;
-        if asked.standing == PermissionStanding::Forbidden {
-            return self.unrecorded.push(AgentSignal::PermissionAsked(Box::new(asked)));
+        if self.asked >= MOST_QUESTIONS {
+            return connection(*number, false);
         }
+        self.asked += 1;
         self.waiting.push(WaitingPermission { number: *number, since: Instant::now() });
         self.unrecorded.push(AgentSignal::PermissionAsked(Box::new(asked)));
     }
