@@ -121,7 +121,7 @@ fn end_working(
     Ok(ended
         .map(|(agent, task)| {
             let gate = task.as_ref().and_then(|task| held_at(ctx.state(), task));
-            let asked = task.as_ref().filter(|task| ctx.state().has_question(task));
+            let asked = task.as_ref().filter(|task| ctx.state().has_undecided(GateKind::Question, task));
             let question = asked.and_then(|task| Gate::id_for(GateKind::Question, task).ok());
             EndedAgent { agent, how: halt, completed: task.filter(completed), gate, question }
         })

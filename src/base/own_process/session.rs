@@ -1,6 +1,7 @@
 //! The session and terminal of this process, and where its output goes.
 
 use std::fs::File;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 use crate::error::{Code, Error, Result};
@@ -18,6 +19,12 @@ pub fn output_goes_to(file: &File, path: &Path) -> Result<()> {
     let failed = |e: rustix::io::Errno| Error::io("write to", path, e);
     rustix::stdio::dup2_stdout(file).map_err(failed)?;
     rustix::stdio::dup2_stderr(file).map_err(failed)
+}
+
+/// A duplicate of one of our own pipes, without a buffer.
+pub fn own_pipe(pipe: BorrowedFd<'_>) -> Result<File> {
+    let own = pipe.try_clone_to_owned().map_err(|e| Error::new(Code::IoFailed, "a pipe is closed").because(e))?;
+    Ok(File::from(own))
 }
 
 /// From now on the standard input of this process is empty, and nobody reads its standard output: whoever has them for itself has

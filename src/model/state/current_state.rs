@@ -21,7 +21,7 @@ use crate::journal::journaled::JournaledOperation;
 use crate::planning::plan::GoalPlan;
 use crate::work::agent::Agent;
 use crate::work::endings::delay::DelayedSessionStep;
-use crate::work::gates::gate::{Gate, GateKind};
+use crate::work::gates::gate::GateKind;
 use crate::work::money::ledger::UsageLedger;
 use crate::work::money::spending::UsageTally;
 use crate::work::sessions::session::{Session, SupervisorRequest};
@@ -177,10 +177,10 @@ impl State {
         self.restorable.agents.values().find(|agent| agent.work.as_ref().is_some_and(|work| &work.task == task))
     }
 
-    /// Whether a question about a task has no answer.
-    pub fn has_question(&self, task: &TaskId) -> bool {
-        let is_open = |gate: &Gate| gate.kind == GateKind::Question && gate.decision.is_none();
-        self.restorable.gates.values().any(|gate| is_open(gate) && gate.task_id.as_ref() == Some(task))
+    /// Whether a gate of this kind is open for a task, at which nobody has decided.
+    pub fn has_undecided(&self, kind: GateKind, task: &TaskId) -> bool {
+        let mut gates = self.restorable.gates.values();
+        gates.any(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task) && gate.decision.is_none())
     }
 
     /// The agents that work on a task.

@@ -1,7 +1,6 @@
 //! `git axiom hook acp --each-line` itself: a call in each line of its standard input, its answer in a line of its standard output, until nobody calls
 //! any more.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -62,15 +61,17 @@ impl AcpHookAnswer {
 
 /// Answers calls until there are no more. A call in whose session no folder is named is about `here`.
 pub fn answer_calls(here: &Path) -> Result<()> {
-    let failed = |e: std::io::Error| Error::new(Code::IoFailed, "a pipe is closed").because(e);
-    let own = |pipe: std::os::fd::BorrowedFd<'_>| pipe.try_clone_to_owned().map(File::from).map_err(failed);
-    let (calls, mut answers) = (own(std::io::stdin().as_fd())?, own(std::io::stdout().as_fd())?);
+    let (calls, mut answers) = (session::own_pipe(std::io::stdin().as_fd())?, session::own_pipe(std::io::stdout().as_fd())?);
     // No program that a call starts reads the next ones, or writes between the answers.
     session::leave_pipes()?;
     let mut calls = BufReader::new(calls);
     loop {
         let mut call = Vec::new();
-        calls.by_ref().take(LONGEST_CALL).read_until(b'\n', &mut call).map_err(failed)?;
+        calls
+            .by_ref()
+            .take(LONGEST_CALL)
+            .read_until(b'\n', &mut call)
+            .map_err(|e| Error::new(Code::IoFailed, "a pipe is closed").because(e))?;
         if call.pop() != Some(b'\n') {
             return Ok(());
         }

@@ -2,6 +2,7 @@
 //! call, and anew after one that it has not answered, or a long rest: what fails there fails for that call alone.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
@@ -85,10 +86,9 @@ impl AcpHookProcess {
         let program = env::own_image()?;
         let failed = |e: std::io::Error| Error::io("run", &program, e);
         let mut command = command_with_callers_repository(&program);
-        std::os::unix::process::CommandExt::arg0(&mut command, "git-axiom");
         // Sessions have folders of their own, and the one that it was started in may be gone.
         let place = if self.folder.is_dir() { &self.folder } else { Path::new("/") };
-        command.args(["hook", "acp", EACH_LINE]).current_dir(place);
+        command.arg0("git-axiom").args(["hook", "acp", EACH_LINE]).current_dir(place);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
         let (to, from) = (child.stdin.take(), child.stdout.take());
         let (calls, next) = mpsc::sync_channel(1);

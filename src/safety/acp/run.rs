@@ -1,7 +1,6 @@
 //! The life of a conversation: both directions, and what follows from each end of it.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -18,6 +17,7 @@ use super::conversation::{AcpConversation, AcpSide};
 use super::pass_on::pass_on;
 use super::saver::AcpSaver;
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::own_process::session;
 use axiom_model::attach::acp::watcher::AcpWatcher;
 use axiom_model::attach::act::BEHIND_ACP;
 use axiom_process::os::foreground::{is_in_the_foreground, status_of};
@@ -69,8 +69,8 @@ pub fn run(wanted: AcpRun) -> Result<u8> {
     };
     let (tell, events) = mpsc::channel();
     let (mut editor, mut agent) = (side(AcpSide::Editor), side(AcpSide::Agent));
-    let from_editor = own_pipe(std::io::stdin().as_fd())?;
-    let to_editor = own_pipe(std::io::stdout().as_fd())?;
+    let from_editor = session::own_pipe(std::io::stdin().as_fd())?;
+    let to_editor = session::own_pipe(std::io::stdout().as_fd())?;
     in_thread("editor", &tell, move || {
         pass_on(from_editor, to_agent, &mut editor);
         AcpRunEvent::EditorDone
@@ -150,12 +150,6 @@ fn watch_signals(tell: &Sender<AcpRunEvent>) -> Result<()> {
     };
     let begun = std::thread::Builder::new().name("signals".into()).spawn(work);
     begun.map(drop).map_err(failed)
-}
-
-/// One of our own pipes, without a buffer.
-fn own_pipe(pipe: BorrowedFd<'_>) -> Result<File> {
-    let own = pipe.try_clone_to_owned().map_err(|e| Error::new(Code::IoFailed, "a pipe is closed").because(e))?;
-    Ok(File::from(own))
 }
 
 /// Programs that only start one.

@@ -14,7 +14,7 @@ use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::journal::journaled_changes::{BranchAdvance, StashChange, TrashChange, WorkspaceChange, WorktreeChange};
 
 use super::asides::{in_trash, put_back, take_away};
-use super::workspaces::{aside, bring_back};
+use super::workspaces::{aside, bring_back, is_in_trash};
 use super::{submodules, submodules_again};
 use crate::operation::step_parts::steps_report::OperationStepsReport;
 use crate::operation::step_parts::worktree_step::{OperationContents, advance, restore_worktree, worktree};
@@ -110,8 +110,6 @@ fn is_anothers_place(
     let path = &change.workspace.path;
     let comes = |other: &&WorkspaceChange| other.way == ChangeDirection::BringBack && other.workspace.path == *path;
     let Some(other) = operation.workspaces.iter().find(comes) else { return Ok(false) };
-    let is_there = |path: &str| Path::new(path).symlink_metadata().is_ok();
-    let is_in_trash = |one: &WorkspaceChange| is_there(&one.trash) && is_there(&one.git_dir_trash);
     // On the way back the one that leaves was brought only after the other one had left.
     let never_came = attempt == ChangeAttempt::Back && !is_in_trash(other);
     let was_lost = || Ok::<_, Error>(change.lost && ctx.repo.worktree_owners().own_git_dir_of(Path::new(path))?.is_some());

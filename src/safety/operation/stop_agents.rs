@@ -13,6 +13,7 @@ use axiom_base::files;
 use axiom_base::files::{FileLock, LockAttempt};
 use axiom_model::base::ids::{AgentId, RequestId, TaskId};
 use axiom_model::state::event::Event;
+use axiom_model::work::gates::gate::GateKind;
 use axiom_model::work::sessions::session::{SessionState, SupervisorRequest};
 use axiom_process::client::{control, leftovers};
 use axiom_process::{KeeperRecord, KeeperState, keeper_state};
@@ -57,7 +58,7 @@ pub fn at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
             },
             None => false,
         };
-        if lives || supervised && !ctx.state().has_question(&work.task) {
+        if lives || supervised && !ctx.state().has_undecided(GateKind::Question, &work.task) {
             lines.push(StoppedAgentLine { id: agent.id.clone(), task_id: work.task.clone() });
         }
     }

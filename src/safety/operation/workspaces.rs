@@ -103,6 +103,10 @@ pub(super) fn aside(ctx: &Context, change: &WorkspaceChange) -> Result<TrashedWo
 /// Whether a workspace comes back without the files that no capture holds: its folder or its registration is no longer in
 /// the trash, so it is recreated.
 pub(crate) fn is_made_again(change: &WorkspaceChange) -> bool {
-    let gone = |path: &str| Path::new(path).symlink_metadata().is_err();
-    change.way == ChangeDirection::BringBack && !change.lost && (gone(&change.trash) || gone(&change.git_dir_trash))
+    change.way == ChangeDirection::BringBack && !change.lost && !is_in_trash(change)
+}
+
+/// Whether all of a workspace is in the trash: its folder and its registration.
+pub(super) fn is_in_trash(change: &WorkspaceChange) -> bool {
+    [&change.trash, &change.git_dir_trash].into_iter().all(|path| Path::new(path).symlink_metadata().is_ok())
 }

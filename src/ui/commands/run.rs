@@ -18,6 +18,7 @@ use crate::commands::task::budget::BudgetArgs;
 use axiom_agents::supervise;
 use axiom_agents::supervise::detach::BackgroundWatcher;
 use axiom_agents::supervise::last_options::{ChosenProgram, RepeatableSession};
+use axiom_agents::supervise::target::SessionTarget;
 use axiom_agents::supervise::{CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions, target};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::names::RefName;
@@ -133,11 +134,10 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     if args.detached {
         axiom_base::own_process::session::begin_session()?;
     }
-    options.again = Some(again(&ctx, args, program)?);
+    let target = target::of_session(&ctx, options.target.as_ref())?;
+    options.again = Some(again(args, &target, program));
     let mode = options.mode.unwrap_or(ctx.state().restorable.mode);
-    let head = ctx.repo.worktrees().current_worktree().and_then(|here| ctx.repo.refs().head(&here));
-    let target = options.target.clone().or_else(|| head.ok()?.branch().cloned());
-    let asked = undecided_gates(ctx.state()).into_iter().filter(|gate| !asks_no_more(gate, mode, target.as_ref()));
+    let asked = undecided_gates(ctx.state()).into_iter().filter(|gate| !asks_no_more(gate, mode, Some(&target.branch)));
     let waiting = asked.count();
     if waiting > 0 && !args.detached {
         screen.note(&format!("note: {} from before: git axiom gate list", waits_for_you(waiting)));
@@ -219,10 +219,9 @@ fn options(ctx: &Context, args: &RunArgs, program: &ChosenProgram) -> Result<Sup
 }
 
 /// How the session is made again, in the main worktree.
-fn again(ctx: &Context, args: &RunArgs, program: ChosenProgram) -> Result<RepeatableSession> {
-    let target = target::of_session(ctx, args.target.as_deref().map(RefName::branch_named).as_ref())?;
+fn again(args: &RunArgs, target: &SessionTarget, program: ChosenProgram) -> RepeatableSession {
     let target = (args.target.is_some() || target.in_linked_worktree).then(|| target.branch.short().to_owned());
-    Ok(RepeatableSession { arguments: arguments(args, target, &program), program })
+    RepeatableSession { arguments: arguments(args, target, &program), program }
 }
 
 /// The options that make a session like this one again.

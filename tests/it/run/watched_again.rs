@@ -20,6 +20,14 @@ fn asks(world: &World) -> bool {
     gates(world).contains(&"question-q".to_owned())
 }
 
+/// A session in which the agent of a task asks a question.
+fn with_a_question(world: World) -> (World, Live) {
+    world.task("q", ASKS, &[]);
+    let live = autopilot(&world, "2");
+    wait_until("it asks", || asks(&world));
+    (world, live)
+}
+
 fn works_on(world: &World, task: &str) -> bool {
     world.agents().iter().any(|agent| agent["taskId"] == task && agent["state"] == "running")
 }
@@ -56,9 +64,7 @@ fn an_undo_names_the_agents_that_it_stops_and_knows_what_they_leave() {
 fn a_question_is_open_until_it_is_answered() {
     let world = World::new();
     world.env.ok(&["checkpoint", "create", "start"]);
-    world.task("q", ASKS, &[]);
-    let live = autopilot(&world, "2");
-    wait_until("it asks", || asks(&world));
+    let (world, live) = with_a_question(world);
     world.env.ok(&["rollback", "start", "--yes"]);
     world.env.ok(&["undo", "--yes"]);
     world.task("other", "echo 1 > other", &[]);
@@ -95,10 +101,7 @@ fn who_waits_for_an_answer_is_not_stopped_by_others_and_keeps_its_question() {
 /// A question that gets no answer blocks its task, though its agent was stopped.
 #[test]
 fn a_question_that_is_rejected_after_a_stop_blocks_its_task() {
-    let world = World::new();
-    world.task("q", ASKS, &[]);
-    let live = autopilot(&world, "2");
-    wait_until("it asks", || asks(&world));
+    let (world, live) = with_a_question(World::new());
     world.env.ok(&["stop", "--all"]);
     world.env.ok(&["gate", "approve", "claim-q"]);
     world.env.ok(&["gate", "reject", "question-q", "--reason", "nobody knows"]);
@@ -110,10 +113,7 @@ fn a_question_that_is_rejected_after_a_stop_blocks_its_task() {
 /// Who waits for an answer has no program that could be stopped, and its task is taken back all the same, with its question.
 #[test]
 fn a_task_whose_agent_waits_for_an_answer_is_taken_back() {
-    let world = World::new();
-    world.task("q", ASKS, &[]);
-    let live = autopilot(&world, "2");
-    wait_until("it asks", || asks(&world));
+    let (world, live) = with_a_question(World::new());
     world.env.ok(&["pause"]);
     world.env.ok(&["rollback", "task", "q", "--yes"]);
     world.env.ok(&["undo", "--yes"]);

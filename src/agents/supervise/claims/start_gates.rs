@@ -25,7 +25,7 @@ pub(crate) fn veto(desk: &mut SessionDesk<'_>, task: &TaskId, reason: String, li
 
 /// Whether a hook keeps a pending task from being started, and nobody has decided yet.
 pub(crate) fn is_vetoed(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
-    desk.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_none())
+    desk.undecided_gate(GateKind::HumanReview, task)
 }
 
 /// Whether a human has decided about a veto.
@@ -48,7 +48,7 @@ pub(crate) const MOST_CLAIM_GATES: usize = 20;
 /// Whether a human stopped the task's agent or rolled the task back, and has not allowed it to continue yet; or a question about it has no
 /// answer.
 pub(crate) fn is_held(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
-    let is_asked = desk.ctx.state().has_question(task);
+    let is_asked = desk.undecided_gate(GateKind::Question, task);
     desk.gate(GateKind::Claim, task).is_some_and(Gate::holds) || is_asked || is_vetoed(desk, task)
 }
 

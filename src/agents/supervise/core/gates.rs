@@ -12,8 +12,7 @@ use axiom_model::work::iteration::ReviewCause;
 
 impl SessionDesk<'_> {
     pub(crate) fn undecided_gate(&self, kind: GateKind, task: &TaskId) -> bool {
-        let mut gates = self.ctx.state().restorable.gates.values();
-        gates.any(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task) && gate.decision.is_none())
+        self.ctx.state().has_undecided(kind, task)
     }
 
     /// The gate of this kind for a task, if it is open.

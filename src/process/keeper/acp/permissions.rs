@@ -98,8 +98,14 @@ impl PermissionDesk {
         let asked = match verdict {
             PermissionVerdict::Allowed if risk.is_none() => return connection(*number, true),
             PermissionVerdict::Rejected { by } => {
-                let asked = question(*number, &act, title, texts, format!("a rule says so: {by}"));
-                PermissionQuestion { standing: PermissionStanding::Forbidden, rule: None, ..asked }
+                connection(*number, false);
+                if self.forbidden < MOST_QUESTIONS {
+                    self.forbidden += 1;
+                    let asked = question(*number, &act, title, texts, format!("a rule says so: {by}"));
+                    let told = PermissionQuestion { standing: PermissionStanding::Forbidden, rule: None, ..asked };
+                    self.unrecorded.push(AgentSignal::PermissionAsked(Box::new(told)));
+                }
+                return;
             }
             PermissionVerdict::Allowed => {
                 let asked = question(*number, &act, title, texts, "it is risky".into());
@@ -107,14 +113,6 @@ impl PermissionDesk {
             }
             PermissionVerdict::Asked { why } => question(*number, &act, title, texts, why),
         };
-        if asked.standing == PermissionStanding::Forbidden {
-            connection(*number, false);
-            if self.forbidden < MOST_QUESTIONS {
-                self.forbidden += 1;
-                self.unrecorded.push(AgentSignal::PermissionAsked(Box::new(asked)));
-            }
-            return;
-        }
         if self.asked >= MOST_QUESTIONS {
             return connection(*number, false);
         }
