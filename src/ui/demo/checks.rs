@@ -32,7 +32,7 @@ fn check(id: &'static str, claim: &'static str, ok: bool, found: impl FnOnce() -
 
 fn before_the_rollback(seen: &DemoEvidence) -> Vec<DemoCheck> {
     let both = || vec!["parser".to_owned(), "printer".to_owned()];
-    let mut then = seen.working_then.clone();
+    let mut then = seen.crash.working_then.clone();
     then.sort();
     let once = |task: &str| seen.log.iter().filter(|note| note.what == "started" && note.task == task).count() == 1;
     let starts: Vec<&str> = seen.log.iter().filter(|note| note.what == "started").map(|note| note.task.as_str()).collect();
@@ -40,11 +40,15 @@ fn before_the_rollback(seen: &DemoEvidence) -> Vec<DemoCheck> {
         check(
             "killed",
             "The supervisor was killed by SIGKILL while two agents worked",
-            seen.killed_by == Some(9) && then == both(),
-            || format!("signal {:?} while {then:?} worked", seen.killed_by),
+            seen.crash.killed_by == Some(9) && then == both(),
+            || format!("signal {:?} while {then:?} worked", seen.crash.killed_by),
         ),
         check("unwatched", "One agent ended while no supervisor ran, and its work was not lost", unwatched(seen), || {
-            format!("when the next one began, still working: {:?}; merged: {:?}", working(&seen.log_at_takeover), seen.merged)
+            format!(
+                "when the next one began, still working: {:?}; merged: {:?}",
+                working(&seen.crash.log_at_takeover),
+                seen.merged
+            )
         }),
         check("adopted", "The other kept running through the crash, as the same process", adopted(seen), || {
             format!("noted by the agents: {:?}", seen.log)
@@ -116,19 +120,20 @@ fn one_is_gone(seen: &DemoEvidence) -> bool {
 
 fn what_is_left(seen: &DemoEvidence) -> Vec<DemoCheck> {
     vec![
-        check("fsck", "git fsck finds nothing wrong", seen.fsck.is_empty(), || seen.fsck.clone()),
-        check("left", "No process and no worktree of an agent is left", seen.processes == 0 && seen.worktrees == 0, || {
-            format!("{} processes, {} worktrees", seen.processes, seen.worktrees)
-        }),
+        check("fsck", "git fsck finds nothing wrong", seen.left.fsck.is_empty(), || seen.left.fsck.clone()),
+        check(
+            "left",
+            "No process and no worktree of an agent is left",
+            seen.left.processes == 0 && seen.left.worktrees == 0,
+            || format!("{} processes, {} worktrees", seen.left.processes, seen.left.worktrees),
+        ),
     ]
 }
 
 /// Whether the parser's agent ended between the two supervisors.
 fn unwatched(seen: &DemoEvidence) -> bool {
     let ended = |log: &[DemoLogNote]| log.iter().any(|note| note.what == "ended" && note.task == "parser");
-    seen.working_then.iter().any(|task| task == "parser")
-        && ended(&seen.log_at_takeover)
-        && seen.merged.iter().any(|task| task == "parser")
+    seen.crash.interrupted("parser") && ended(&seen.crash.log_at_takeover) && seen.merged.iter().any(|task| task == "parser")
 }
 
 /// Whether the printer's agent was still working when the second supervisor began, and the process that started is the one
@@ -138,8 +143,8 @@ fn adopted(seen: &DemoEvidence) -> bool {
         seen.log.iter().filter(|note| note.task == "printer" && note.what == what).map(|note| note.pid.as_str()).collect()
     };
     let (started, ended) = (pids("started"), pids("ended"));
-    seen.working_then.iter().any(|task| task == "printer")
-        && working(&seen.log_at_takeover) == ["printer"]
+    seen.crash.interrupted("printer")
+        && working(&seen.crash.log_at_takeover) == ["printer"]
         && started.len() == 1
         && started == ended
 }
@@ -157,7 +162,7 @@ fn all_files_are_right(seen: &DemoEvidence) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::{DemoRepositoryState, UsersWork};
+    use super::super::evidence::{DemoCrash, DemoLeftovers, DemoRepositoryState, UsersWork};
     use super::*;
 
     fn note(what: &str, task: &str) -> DemoLogNote {
@@ -183,9 +188,11 @@ mod tests {
         reverted.files.insert(TASKS.iter().find(|task| task.id == TAKEN_BACK).unwrap().file.to_owned(), None);
         let both = |task: &super::super::tasks::DemoTask| [note("started", task.id), note("ended", task.id)];
         DemoEvidence {
-            killed_by: Some(9),
-            working_then: vec!["printer".into(), "parser".into()],
-            log_at_takeover: vec![note("started", "parser"), note("started", "printer"), note("ended", "parser")],
+            crash: DemoCrash {
+                killed_by: Some(9),
+                working_then: vec!["printer".into(), "parser".into()],
+                log_at_takeover: vec![note("started", "parser"), note("started", "printer"), note("ended", "parser")],
+            },
             log: TASKS.iter().flat_map(both).collect(),
             merged: TASKS.iter().map(|task| task.id.to_owned()).collect(),
             users: vec![("some time", UsersWork::default()); 7],
@@ -195,9 +202,7 @@ mod tests {
             idea_held: Some("idea".into()),
             after_task_rollback: reverted,
             after_undo: full,
-            fsck: String::new(),
-            worktrees: 0,
-            processes: 0,
+            left: DemoLeftovers::default(),
         }
     }
 
@@ -211,10 +216,10 @@ mod tests {
     #[test]
     fn each_claim_fails_where_it_is_not_so() {
         assert_eq!(failing(|_| {}), [""; 0]);
-        assert_eq!(failing(|seen| seen.killed_by = None), ["killed"]);
-        assert_eq!(failing(|seen| seen.working_then = vec!["plan".into()]), ["killed", "unwatched", "adopted"]);
-        assert_eq!(failing(|seen| seen.log_at_takeover.truncate(2)), ["unwatched", "adopted"]);
-        assert_eq!(failing(|seen| seen.log_at_takeover.push(note("ended", "printer"))), ["adopted"]);
+        assert_eq!(failing(|seen| seen.crash.killed_by = None), ["killed"]);
+        assert_eq!(failing(|seen| seen.crash.working_then = vec!["plan".into()]), ["killed", "unwatched", "adopted"]);
+        assert_eq!(failing(|seen| seen.crash.log_at_takeover.truncate(2)), ["unwatched", "adopted"]);
+        assert_eq!(failing(|seen| seen.crash.log_at_takeover.push(note("ended", "printer"))), ["adopted"]);
         assert_eq!(failing(|seen| seen.log[5].pid = "other".into()), ["adopted"]);
         assert_eq!(failing(|seen| seen.log.push(note("started", "docs"))), ["once"]);
         assert_eq!(failing(|seen| seen.log.retain(|note| note.task != "tests")), ["once"]);
@@ -231,8 +236,8 @@ mod tests {
         assert_eq!(failing(|seen| drop(seen.after_task_rollback.tasks.insert("plan".into(), "x".into()))), ["task"]);
         assert_eq!(failing(|seen| seen.idea_held = None), ["held"]);
         assert_eq!(failing(|seen| seen.after_undo.target = "old".into()), ["undo"]);
-        assert_eq!(failing(|seen| seen.fsck = "bad".into()), ["fsck"]);
-        assert_eq!(failing(|seen| seen.worktrees = 1), ["left"]);
-        assert_eq!(failing(|seen| seen.processes = 1), ["left"]);
+        assert_eq!(failing(|seen| seen.left.fsck = "bad".into()), ["fsck"]);
+        assert_eq!(failing(|seen| seen.left.worktrees = 1), ["left"]);
+        assert_eq!(failing(|seen| seen.left.processes = 1), ["left"]);
     }
 }

@@ -24,13 +24,9 @@ const MOST: u64 = 1024 * 1024;
 /// The data for all checks.
 #[derive(Debug, Clone, Default)]
 pub struct DemoEvidence {
-    /// The signal that ended the first supervisor.
-    pub killed_by: Option<i32>,
-    /// The tasks whose agents were working at that moment.
-    pub working_then: Vec<String>,
-    /// The lines in `agents.log` when the second supervisor began.
-    pub log_at_takeover: Vec<DemoLogNote>,
-    /// The lines in it at the end.
+    /// How the first supervisor ended.
+    pub crash: DemoCrash,
+    /// The lines in `agents.log` at the end.
     pub log: Vec<DemoLogNote>,
     /// The tasks named in trailers on the target branch, in the order of the merges.
     pub merged: Vec<String>,
@@ -48,12 +44,51 @@ pub struct DemoEvidence {
     pub after_task_rollback: DemoRepositoryState,
     /// After that was undone too.
     pub after_undo: DemoRepositoryState,
+    /// What is left behind at the end.
+    pub left: DemoLeftovers,
+}
+
+/// The crash of the first supervisor, until the second one took over.
+#[derive(Debug, Clone, Default)]
+pub struct DemoCrash {
+    /// The signal that ended it.
+    pub killed_by: Option<i32>,
+    /// The tasks whose agents were working at that moment.
+    pub working_then: Vec<String>,
+    /// The lines in `agents.log` when the second supervisor began.
+    pub log_at_takeover: Vec<DemoLogNote>,
+}
+
+impl DemoCrash {
+    /// Whether an agent was working on the task at that moment.
+    pub fn interrupted(&self, task: &str) -> bool {
+        self.working_then.iter().any(|working| working == task)
+    }
+}
+
+/// What is left behind at the end.
+#[derive(Debug, Clone, Default)]
+pub struct DemoLeftovers {
     /// The output of `git fsck`.
     pub fsck: String,
-    /// The number of linked worktrees at the end.
+    /// The number of linked worktrees.
     pub worktrees: usize,
-    /// The number of the demo's processes that run at the end.
+    /// The number of the demo's processes that run.
     pub processes: usize,
+}
+
+impl DemoLeftovers {
+    fn look(stage: &DemoStage) -> Result<Self> {
+        let ended = stage.git(&["fsck", "--full", "--strict", "--no-dangling", "--no-progress"])?;
+        let fsck = match (ended.status.success(), format!("{}{}", ended.stdout, ended.stderr).trim()) {
+            (true, found) => found.to_owned(),
+            (false, "") => format!("git fsck failed: {}", ended.status),
+            (false, found) => found.to_owned(),
+        };
+        let list = git(stage, &["worktree", "list", "--porcelain"])?;
+        let worktrees = list.lines().filter(|line| line.starts_with("worktree ")).count().saturating_sub(1);
+        Ok(Self { fsck, worktrees, processes: stage.processes_left().len() })
+    }
 }
 
 /// A line of `agents.log`.
@@ -177,14 +212,6 @@ pub fn at_the_end(stage: &DemoStage, evidence: &mut DemoEvidence) -> Result<()> 
     evidence.users.push(("at the end", users_work(stage)?));
     evidence.after_undo = whole(stage)?;
     evidence.merged = merged(stage)?;
-    let fsck = stage.git(&["fsck", "--full", "--strict", "--no-dangling", "--no-progress"])?;
-    evidence.fsck = match (fsck.status.success(), format!("{}{}", fsck.stdout, fsck.stderr).trim()) {
-        (true, found) => found.to_owned(),
-        (false, "") => format!("git fsck failed: {}", fsck.status),
-        (false, found) => found.to_owned(),
-    };
-    let list = git(stage, &["worktree", "list", "--porcelain"])?;
-    evidence.worktrees = list.lines().filter(|line| line.starts_with("worktree ")).count().saturating_sub(1);
-    evidence.processes = stage.processes_left().len();
+    evidence.left = DemoLeftovers::look(stage)?;
     Ok(())
 }

@@ -134,8 +134,8 @@ impl DemoStory<'_> {
         self.follow(&mut supervisor)?;
         let pid = supervisor.pid();
         self.say(&format!("\n5. While both work, the supervisor crashes:\n\n  $ kill -KILL {pid}"));
-        self.evidence.killed_by = supervisor.kill()?;
-        self.evidence.working_then = evidence::working(&evidence::log(self.stage)?);
+        self.evidence.crash.killed_by = supervisor.kill()?;
+        self.evidence.crash.working_then = evidence::working(&evidence::log(self.stage)?);
         self.say("\n   The agents do not notice: each has a keeper. One of them ends now, with nobody watching.\n");
         self.let_go_on("parser")?;
         let begun = Instant::now();
@@ -177,7 +177,7 @@ impl DemoStory<'_> {
                 break status;
             }
             if !told && self.has_taken_over(killed)? {
-                self.evidence.log_at_takeover = evidence::log(self.stage)?;
+                self.evidence.crash.log_at_takeover = evidence::log(self.stage)?;
                 self.let_go_on("printer")?;
                 told = true;
             }
