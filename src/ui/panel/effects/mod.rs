@@ -7,6 +7,7 @@ mod answers;
 mod follow;
 mod foreground;
 mod idle_report;
+mod look_times;
 mod read_snapshot;
 mod recovery_and_trust;
 mod rollback_requests;
@@ -17,12 +18,13 @@ mod threads;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
 use self::follow::OutputFollower;
 use self::idle_report::PanelIdleReport;
+use self::look_times::PanelLookTimes;
 use self::recovery_and_trust::PanelTrustCheck;
 pub use self::terminal::PanelPlacement;
 use self::terminal::PanelTerminal;
@@ -46,8 +48,6 @@ use axiom_safety::context::handle::Context;
 
 /// How long to wait for the rest of a key's sequence.
 const SEQUENCE: Duration = Duration::from_millis(40);
-/// The least time between two looks at what is on disk, however much comes.
-const LOOK: Duration = Duration::from_millis(40);
 /// How often is looked while agents work, or a human is waited for: durations, what is printed, who lives.
 const WORKING: Duration = Duration::from_secs(1);
 /// How often where nobody works.
@@ -122,9 +122,7 @@ struct Panel {
     files: PanelTrustCheck,
     threads: PanelThreads,
     waiting: LogEventWaiter,
-    looked: Instant,
-    /// Whether the next look is due, whatever the log says.
-    overdue: bool,
+    looks: PanelLookTimes,
     changed: bool,
     /// The process was stopped, and goes on.
     continued: Arc<AtomicBool>,
@@ -147,22 +145,8 @@ impl Panel {
         let continued = Arc::new(AtomicBool::new(false));
         // Where it cannot be noticed, Ctrl+L draws everything again.
         let _ = signal_hook::flag::register(SIGCONT, Arc::clone(&continued));
-        let (looked, rest) = (Instant::now(), PanelIdleReport::begin());
-        Ok(Self {
-            ctx,
-            main,
-            terminal,
-            model,
-            follower,
-            files,
-            threads,
-            waiting,
-            looked,
-            overdue: false,
-            changed: true,
-            continued,
-            rest,
-        })
+        let (looks, rest) = (PanelLookTimes::begin(), PanelIdleReport::begin());
+        Ok(Self { ctx, main, terminal, model, follower, files, threads, waiting, looks, changed: true, continued, rest })
     }
 
     fn until_closed(&mut self, signals: &QuestionSignals) -> Result<PanelExit> {
@@ -228,29 +212,24 @@ impl Panel {
     /// Something was done: also what no event tells of may have changed.
     fn look_at_all(&mut self) {
         self.files.look_again();
-        self.overdue = true;
+        self.looks.look_soon();
     }
 
     /// What is new on disk.
     fn look(&mut self) -> Result<Vec<PanelEvent>> {
-        let since = self.looked.elapsed();
-        if since < LOOK {
-            // A key is not held up by this; what comes without one is looked at in time.
-            std::thread::sleep(LOOK.saturating_sub(since).min(Duration::from_millis(15)));
-        }
+        let since = self.looks.pause();
         let came = self.ctx.store.refresh()?;
         let mut events = Vec::new();
         let seen = &self.model.seen;
         // What is done without a session ends without a line in the log, and what waits grows older.
         let changes = !seen.session.doing.is_empty() || !seen.waiting.is_empty();
         let often = if self.model.working() > 0 || seen.session.supervised || changes { WORKING } else { IDLE };
-        if came || since >= often || self.overdue {
-            self.overdue = false;
+        if came || self.looks.is_due(since, often) {
             let now = env::now();
             events.push(PanelEvent::Now(now));
             let seen = read_snapshot::seen(&self.ctx, now, Some(self.model.seen.clone()), &mut self.files)?;
             events.push(PanelEvent::Seen(Box::new(seen)));
-            self.looked = Instant::now();
+            self.looks = PanelLookTimes::begin();
         }
         events.extend(self.follower.look(&self.ctx)?.map(PanelEvent::Output));
         Ok(events)
