@@ -88,28 +88,49 @@ pub struct AgentRow {
     pub title: String,
     /// Iterations of this attempt, and the most that the session allows.
     pub iteration: (u32, Option<u32>),
-    /// Progress in percent.
-    pub progress: Option<u8>,
     /// When it began with the task.
     pub since: Option<Timestamp>,
     /// Until when, where nobody goes on with it.
     pub until: Option<Timestamp>,
-    /// Tokens that the task used.
+    /// What the task used.
+    pub used: ShownUsage,
+    /// What was heard of it.
+    pub heard: HeardOfAgent,
+    /// Its workspace.
+    pub workspace: ShownWorkspace,
+}
+
+/// What a task used.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ShownUsage {
+    /// Tokens.
     pub tokens: Option<u64>,
-    /// Cost of the task.
+    /// Their cost.
     pub cost: Option<f64>,
+    /// The agent's limits and what was used of them, in words.
+    pub budget: Option<String>,
+}
+
+/// What was heard of an agent, by what it prints and reports.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HeardOfAgent {
     /// When it was last heard of.
-    pub heard: Option<Timestamp>,
+    pub at: Option<Timestamp>,
     /// What it does right now.
     pub doing: Option<String>,
     /// The phase that it reports.
     pub phase: Option<String>,
-    /// Lines added and removed in its workspace.
+    /// Progress in percent.
+    pub progress: Option<u8>,
+}
+
+/// The workspace of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShownWorkspace {
+    /// Where it is.
+    pub path: Option<String>,
+    /// Lines added and removed in it, when it was saved last.
     pub lines: Option<(u64, u64)>,
-    /// Its workspace.
-    pub workspace: Option<String>,
-    /// Its limits and what was used of them, in words.
-    pub budget: Option<String>,
 }
 
 /// One task.
@@ -123,12 +144,8 @@ pub struct TaskRow {
     pub kind: TaskKind,
     /// How deep it is in the tree.
     pub depth: usize,
-    /// The stored status.
-    pub status: TaskStatus,
-    /// The status as `task list` has it.
-    pub shown: DisplayedTaskStatus,
-    /// Whether it is merged.
-    pub merged: bool,
+    /// Its status.
+    pub status: TaskRowStatus,
     /// Progress in percent.
     pub progress: u8,
     /// The tasks that have to be merged before it.
@@ -143,10 +160,21 @@ pub struct TaskRow {
     pub workspace: Option<String>,
 }
 
-impl TaskRow {
+/// The status of a task, and what is said of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskRowStatus {
+    /// The stored status.
+    pub stored: TaskStatus,
+    /// The status as `task list` has it.
+    pub shown: DisplayedTaskStatus,
+    /// Whether the task is merged.
+    pub merged: bool,
+}
+
+impl TaskRowStatus {
     /// Whether a crash ended the agent that works on it, and nobody has recovered that yet: no event says so.
     pub fn is_cut_off(&self) -> bool {
-        self.status == TaskStatus::Active && self.shown == DisplayedTaskStatus::Interrupted
+        self.stored == TaskStatus::Active && self.shown == DisplayedTaskStatus::Interrupted
     }
 
     /// What it is, in words.

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::recovery_and_trust::{self, PanelTrustCheck};
 use crate::panel::snapshot::{
-    AgentRow, AgentRowRunner, PanelSession, PanelSnapshot, PanelTaskCounts, TaskRow, WaitingRow, WaitingRowKind,
+    AgentRow, AgentRowRunner, HeardOfAgent, PanelSession, PanelSnapshot, PanelTaskCounts, ShownUsage, ShownWorkspace, TaskRow,
+    TaskRowStatus, WaitingRow, WaitingRowKind,
 };
 use crate::wording::checkpoints::size_text;
 use axiom_agents::supervise::status;
@@ -63,7 +64,7 @@ fn says_more(ctx: &Context, report: &StatusDocument) -> bool {
 
 /// Whether these and no others were seen to be cut off.
 fn are_cut_off(rows: &[TaskRow], cut_off: &HashSet<TaskId>) -> bool {
-    let seen = rows.iter().filter(|row| row.is_cut_off());
+    let seen = rows.iter().filter(|row| row.status.is_cut_off());
     seen.clone().count() == cut_off.len() && seen.clone().all(|row| cut_off.contains(row.id.as_str()))
 }
 
@@ -113,17 +114,16 @@ fn agent(view: &AgentStatusJson) -> AgentRow {
         task: view.task_id.clone(),
         title: view.title.clone().unwrap_or_default(),
         iteration: (view.iteration, view.max_iterations),
-        progress: view.progress,
         since: view.claimed_at,
         until: view.worked_until,
-        tokens: view.tokens_used,
-        cost: view.cost_usd,
-        heard: view.last_activity,
-        doing: view.doing.clone().or_else(|| view.last_line.clone()),
-        phase: view.phase.clone(),
-        lines: view.insertions.zip(view.deletions),
-        workspace: view.workspace.clone(),
-        budget: view.budget.clone(),
+        used: ShownUsage { tokens: view.tokens_used, cost: view.cost_usd, budget: view.budget.clone() },
+        heard: HeardOfAgent {
+            at: view.last_activity,
+            doing: view.doing.clone().or_else(|| view.last_line.clone()),
+            phase: view.phase.clone(),
+            progress: view.progress,
+        },
+        workspace: ShownWorkspace { path: view.workspace.clone(), lines: view.insertions.zip(view.deletions) },
     }
 }
 
@@ -151,10 +151,12 @@ fn session_row(one: AttachedSession) -> AgentRow {
         state: state.to_owned(),
         title: format!("{prompts} in {}", one.worktree),
         since: Some(one.since),
-        until: None,
-        heard: Some(one.last_activity),
-        doing: Some(format!("{prompts} in {}", one.worktree)),
-        workspace: Some(one.worktree),
+        heard: HeardOfAgent {
+            at: Some(one.last_activity),
+            doing: Some(format!("{prompts} in {}", one.worktree)),
+            ..HeardOfAgent::default()
+        },
+        workspace: ShownWorkspace { path: Some(one.worktree), lines: None },
         ..nobody(
             format!("{}-{short}", one.agent.as_deref().unwrap_or(one.program.title()).to_lowercase().replace(' ', "-")),
             AgentRowRunner::Human { unprotected: one.unprotected },
@@ -169,7 +171,7 @@ fn prompt(one: &prompts::PromptHeader) -> AgentRow {
         state: "prompt".to_owned(),
         title: text.clone(),
         since: Some(one.at),
-        doing: Some(text),
+        heard: HeardOfAgent { doing: Some(text), ..HeardOfAgent::default() },
         ..nobody(format!("  {}", one.number), AgentRowRunner::Prompt { checkpoint: one.checkpoint.clone() })
     }
 }
@@ -184,17 +186,11 @@ fn nobody(id: String, runner: AgentRowRunner) -> AgentRow {
         task: None,
         title: String::new(),
         iteration: (0, None),
-        progress: None,
         since: None,
         until: None,
-        tokens: None,
-        cost: None,
-        heard: None,
-        doing: None,
-        phase: None,
-        lines: None,
-        workspace: None,
-        budget: None,
+        used: ShownUsage::default(),
+        heard: HeardOfAgent::default(),
+        workspace: ShownWorkspace::default(),
     }
 }
 
@@ -217,9 +213,11 @@ fn tasks(state: &State, cut_off: HashSet<TaskId>) -> Vec<TaskRow> {
         title: task.title.clone(),
         kind: task.kind,
         depth,
-        status: task.status,
-        shown: DisplayedTaskStatus::of(&groups, task),
-        merged: task.merged.is_some() && task.status == TaskStatus::Done,
+        status: TaskRowStatus {
+            stored: task.status,
+            shown: DisplayedTaskStatus::of(&groups, task),
+            merged: task.merged.is_some() && task.status == TaskStatus::Done,
+        },
         progress: groups.progress(task),
         after: task.after.iter().map(ToString::to_string).collect(),
         unblocks: power.get(&task.id).copied().unwrap_or(0),

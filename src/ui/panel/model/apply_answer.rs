@@ -82,10 +82,7 @@ fn fill(model: &PanelModel, dialog: &mut PanelDialog, answer: PanelAnswer) {
 }
 
 pub(super) fn done(model: &mut PanelModel, deed: &PanelAction, outcome: Result<Vec<String>, PanelFailure>) -> Vec<PanelRequest> {
-    if let Some(place) = model.doing.iter().position(|other| other == deed) {
-        model.doing.remove(place);
-    }
-    model.warned = false;
+    model.doing.end(deed);
     let succeeded = outcome.is_ok();
     if succeeded && matches!(deed, PanelAction::Quit | PanelAction::CheckpointAndQuit) {
         return vec![PanelRequest::Close(PanelExit::Done)];

@@ -54,7 +54,7 @@ pub fn impossible(model: &PanelModel, command: PanelCommand) -> Option<String> {
             | LiveSessionStatus::Crashed => Some("no session runs: git axiom run".to_owned()),
         },
         PanelCommand::Decide if model.waiting_row().is_none() => Some("nothing that waits is selected".to_owned()),
-        PanelCommand::Merged if model.view != PanelView::Tasks => Some("it is for the view of the tasks".to_owned()),
+        PanelCommand::Merged if model.selected.view != PanelView::Tasks => Some("it is for the view of the tasks".to_owned()),
         PanelCommand::BeginSession if model.seen.session.supervised => Some("a session runs already".to_owned()),
         PanelCommand::Decide | PanelCommand::Merged | PanelCommand::AddTask | PanelCommand::BeginSession => None,
         PanelCommand::RollBackSession
@@ -82,7 +82,7 @@ pub fn impossible(model: &PanelModel, command: PanelCommand) -> Option<String> {
 
 /// The checkpoint that is selected: in the timeline, or of a prompt among the agents.
 pub(super) fn selected_checkpoint(model: &PanelModel) -> Option<String> {
-    if model.view == PanelView::Agents {
+    if model.selected.view == PanelView::Agents {
         return prompt_of(model.agent_row()?).map(str::to_owned);
     }
     model.moment_row().and_then(|row| match &row.what {
@@ -120,20 +120,20 @@ pub(super) fn needs_agent(model: &PanelModel) -> Result<&AgentRow, String> {
 /// Why there is nothing to act on.
 fn none(model: &PanelModel, of: PanelCommandScope) -> String {
     let what = if of == PanelCommandScope::Agent { "agent" } else { "task" };
-    match model.view.names(of) {
+    match model.selected.view.names(of) {
         true => format!("no {what} is selected"),
-        false => format!("the view '{}' names no {what}", model.view.title()),
+        false => format!("the view '{}' names no {what}", model.selected.view.title()),
     }
 }
 
 /// The status of the selected task or group.
 fn status_of_row(model: &PanelModel) -> Result<TaskStatus, String> {
-    model.task_row().map(|row| row.status).ok_or_else(|| none(model, PanelCommandScope::Task))
+    model.task_row().map(|row| row.status.stored).ok_or_else(|| none(model, PanelCommandScope::Task))
 }
 
 fn task_status(model: &PanelModel) -> Result<TaskStatus, String> {
     let row = model.task_row().ok_or_else(|| none(model, PanelCommandScope::Task))?;
-    if row.kind == TaskKind::Task { Ok(row.status) } else { Err(format!("{} is a group ({})", row.id, row.kind)) }
+    if row.kind == TaskKind::Task { Ok(row.status.stored) } else { Err(format!("{} is a group ({})", row.id, row.kind)) }
 }
 
 /// An agent as the texts before an intervention need it.
@@ -142,7 +142,7 @@ pub(super) fn at_work(row: &AgentRow) -> BusyAgent<'_> {
         agent: &row.id,
         task: (row.task.as_deref().unwrap_or("nothing"), &row.title),
         iteration: row.iteration,
-        progress: row.progress,
-        workspace: row.workspace.as_deref(),
+        progress: row.heard.progress,
+        workspace: row.workspace.path.as_deref(),
     }
 }

@@ -241,7 +241,7 @@ mod tests {
         model.seen.waiting[0].asks = false;
         press(&mut model, "3");
         let requests = press(&mut model, "a");
-        let gate = model.gate.clone().unwrap();
+        let gate = model.selected.gate.clone().unwrap();
         assert_eq!(asked(&requests), Some(&PanelQuestion::Gate(gate.clone())));
         assert_eq!(press(&mut model, "Enter"), [], "nothing is approved before it is shown");
         let shown = vec!["merge it".to_owned()];

@@ -190,10 +190,10 @@ fn change_mode(model: &mut PanelModel) -> Vec<PanelRequest> {
 }
 
 fn type_filter(model: &mut PanelModel) -> Vec<PanelRequest> {
-    let view = model.view;
+    let view = model.selected.view;
     let before =
         vec!["Only lines that contain it are shown; small and capital letters are the same. Esc shows all again.".to_owned()];
-    let text = model.filters.get(&view).cloned().unwrap_or_default();
+    let text = model.filters.of(view).unwrap_or_default().to_owned();
     let (title, label) = (format!("FILTER {}", view.title().to_uppercase()), "Text".to_owned());
     open(model, PanelDialog::Typed(DialogTextInput { title, before, label, text, then: DialogTextPurpose::Filter(view) }))
 }
@@ -216,16 +216,16 @@ fn add_task(model: &mut PanelModel) -> Vec<PanelRequest> {
 
 /// Shows tasks that are merged too, or hides them.
 fn show_merged(model: &mut PanelModel) -> Vec<PanelRequest> {
-    model.shows_merged = !model.shows_merged;
+    model.filters.shows_merged = !model.filters.shows_merged;
     model.keep_selection();
     Vec::new()
 }
 
 /// Leaves full screen, and takes notice and filter away.
 fn close_what_is_open(model: &mut PanelModel) -> Vec<PanelRequest> {
-    model.full = false;
+    model.output.full = false;
     model.notice = None;
-    model.filters.remove(&model.view);
+    model.filters.set(model.selected.view, None);
     Vec::new()
 }
 
@@ -263,7 +263,7 @@ pub(super) fn close(model: &mut PanelModel) -> Vec<PanelRequest> {
 
 /// Opens what is selected.
 fn open_selected(model: &mut PanelModel) -> Vec<PanelRequest> {
-    match model.view {
+    match model.selected.view {
         PanelView::Agents => match selected_checkpoint(model) {
             Some(name) => choose_at(model, name),
             None => show(model, PanelView::Output),

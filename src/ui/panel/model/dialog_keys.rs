@@ -15,7 +15,7 @@ use axiom_model::queries::project::LiveSessionStatus;
 pub(super) fn in_dialog(model: &mut PanelModel, key: PanelKey) -> Vec<PanelRequest> {
     let Some(mut dialog) = model.dialogs.pop() else { return Vec::new() };
     if key == PanelKey::Escape {
-        model.warned = false;
+        model.doing.forget_warning();
         return Vec::new();
     }
     let page = usize::from(model.size.1.saturating_sub(8)).max(1);
@@ -125,10 +125,7 @@ fn typed_in(model: &mut PanelModel, outcome: DialogTextResult) -> Vec<PanelReque
         DialogTextResult::Ask(title, question) => commands::find_out(model, title, question),
         DialogTextResult::Run(line) => vec![PanelRequest::Run(line)],
         DialogTextResult::Filter(view, text) => {
-            match text {
-                Some(text) => drop(model.filters.insert(view, text.to_lowercase())),
-                None => drop(model.filters.remove(&view)),
-            }
+            model.filters.set(view, text.as_deref());
             model.output.back = 0;
             model.keep_selection();
             Vec::new()

@@ -14,14 +14,15 @@ mod subject;
 #[cfg(test)]
 pub(in crate::panel) mod tests;
 mod typing;
+mod under_way;
 mod update;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use jiff::Timestamp;
 
 use super::keys::PanelKeyBindings;
-use super::request::{PanelAction, PanelTicket};
+use super::request::PanelTicket;
 use super::snapshot::{
     AgentRow, AgentRowRunner, CheckpointRow, OutputRow, PanelSnapshot, TimelineRow, WaitingRow, WaitingRowKind,
 };
@@ -32,6 +33,8 @@ pub use dialog::{
     PanelDialog,
 };
 pub use dialog_keys::menu;
+pub use selection::{PanelSelection, ShownRowFilters};
+pub use under_way::ActionsUnderWay;
 pub use update::update;
 
 /// How many lines of output are kept.
@@ -82,6 +85,8 @@ pub struct OutputView {
     pub lines: VecDeque<OutputRow>,
     /// How many lines above the end the shown part ends; 0 follows what comes.
     pub back: usize,
+    /// Whether it has the whole screen.
+    pub full: bool,
 }
 
 /// What was read once, and may be older than the rest.
@@ -104,22 +109,10 @@ pub struct PanelModel {
     pub seen: PanelSnapshot,
     /// Which key does what.
     pub keys: PanelKeyBindings,
-    /// What is shown.
-    pub view: PanelView,
-    /// Whether output has the whole screen.
-    pub full: bool,
-    /// The selected agent, task, gate, and moment, by their names.
-    pub agent: Option<String>,
-    /// See `agent`.
-    pub task: Option<String>,
-    /// See `agent`.
-    pub gate: Option<String>,
-    /// See `agent`.
-    pub moment: Option<String>,
-    /// What the lines of a view have to contain, in small letters.
-    pub filters: BTreeMap<PanelView, String>,
-    /// Whether merged and archived tasks are shown.
-    pub shows_merged: bool,
+    /// What is selected.
+    pub selected: PanelSelection,
+    /// Which rows are shown.
+    pub filters: ShownRowFilters,
     /// The output of the selected agent.
     pub output: OutputView,
     /// The timeline.
@@ -129,15 +122,13 @@ pub struct PanelModel {
     /// What is to be told.
     pub notice: Option<PanelNotice>,
     /// What is being done.
-    pub doing: Vec<PanelAction>,
+    pub doing: ActionsUnderWay,
     /// The size of the terminal, in columns and rows.
     pub size: (u16, u16),
     /// The time.
     pub now: Timestamp,
     /// The last question's number.
     ticket: PanelTicket,
-    /// Whether Ctrl+C was pressed while something was being done.
-    warned: bool,
 }
 
 impl PanelModel {
@@ -146,23 +137,16 @@ impl PanelModel {
         let mut model = Self {
             seen,
             keys,
-            view: PanelView::Agents,
-            full: false,
-            agent: None,
-            task: None,
-            gate: None,
-            moment: None,
-            filters: BTreeMap::new(),
-            shows_merged: false,
+            selected: PanelSelection::new(),
+            filters: ShownRowFilters::default(),
             output: OutputView::default(),
             timeline: PanelFetch::Unknown,
             dialogs: Vec::new(),
             notice: None,
-            doing: Vec::new(),
+            doing: ActionsUnderWay::default(),
             size,
             now,
             ticket: 0,
-            warned: false,
         };
         model.keep_selection();
         model

@@ -5,19 +5,19 @@ use crate::panel::input::PanelDirection;
 use crate::panel::request::{PanelQuestion, PanelRequest};
 
 pub(super) fn full_screen(model: &mut PanelModel) -> Vec<PanelRequest> {
-    model.full = !model.full;
-    if model.full { show(model, PanelView::Output) } else { Vec::new() }
+    model.output.full = !model.output.full;
+    if model.output.full { show(model, PanelView::Output) } else { Vec::new() }
 }
 
 pub(super) fn logs(model: &mut PanelModel) -> Vec<PanelRequest> {
     if let Some(agent) = model.agent_row().map(|row| row.id.clone()) {
-        model.agent = Some(agent);
+        model.selected.agent = Some(agent);
     }
     show(model, PanelView::Output)
 }
 
 pub(super) fn turn(model: &mut PanelModel, way: PanelDirection) -> Vec<PanelRequest> {
-    let at = PanelView::ALL.iter().position(|view| *view == model.view).unwrap_or(0);
+    let at = PanelView::ALL.iter().position(|view| *view == model.selected.view).unwrap_or(0);
     let next = match way {
         PanelDirection::Down => (at + 1) % PanelView::ALL.len(),
         PanelDirection::Up => (at + PanelView::ALL.len() - 1) % PanelView::ALL.len(),
@@ -27,8 +27,8 @@ pub(super) fn turn(model: &mut PanelModel, way: PanelDirection) -> Vec<PanelRequ
 
 pub(super) fn show(model: &mut PanelModel, view: PanelView) -> Vec<PanelRequest> {
     model.notice = None;
-    model.full &= view == PanelView::Output;
-    model.view = view;
+    model.output.full &= view == PanelView::Output;
+    model.selected.view = view;
     if view == PanelView::Timeline { read_timeline(model) } else { Vec::new() }
 }
 
@@ -46,7 +46,7 @@ pub(super) fn read_timeline(model: &mut PanelModel) -> Vec<PanelRequest> {
 }
 
 pub(super) fn go(model: &mut PanelModel, way: PanelDirection, by: usize) -> Vec<PanelRequest> {
-    if model.view == PanelView::Output {
+    if model.selected.view == PanelView::Output {
         model.scroll(way, by)
     } else {
         model.go(way, by)

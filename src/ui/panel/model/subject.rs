@@ -39,21 +39,21 @@ impl PanelModel {
         let task = |id: Option<&String>| id.and_then(|id| self.seen.tasks.iter().find(|row| row.id == *id));
         let agent = |id: Option<&String>| id.and_then(|id| self.seen.agents.iter().find(|row| row.id == *id));
         let nothing = SelectedRowSubject::default();
-        match self.view {
+        match self.selected.view {
             PanelView::Agents | PanelView::Output => {
-                let agent = agent(self.agent.as_ref());
+                let agent = agent(self.selected.agent.as_ref());
                 SelectedRowSubject { agent, task: task(agent.and_then(|row| row.task.as_ref())), ..nothing }
             }
             PanelView::Tasks => {
-                let task = task(self.task.as_ref());
+                let task = task(self.selected.task.as_ref());
                 SelectedRowSubject { agent: agent(task.and_then(|row| row.agent.as_ref())), task, ..nothing }
             }
             PanelView::Gates => {
-                let waiting = self.seen.waiting.iter().find(|row| Some(&row.id) == self.gate.as_ref());
+                let waiting = self.seen.waiting.iter().find(|row| Some(&row.id) == self.selected.gate.as_ref());
                 SelectedRowSubject { waiting, task: task(waiting.and_then(|row| row.task.as_ref())), ..nothing }
             }
             PanelView::Timeline => SelectedRowSubject {
-                moment: self.moments().iter().find(|row| Some(row.what.id()) == self.moment.as_deref()),
+                moment: self.moments().iter().find(|row| Some(row.what.id()) == self.selected.moment.as_deref()),
                 ..nothing
             },
         }
@@ -123,15 +123,15 @@ mod tests {
             for (name, of) in names.into_iter().zip([PanelCommandScope::Agent, PanelCommandScope::Task]) {
                 // A column may cut it.
                 let begins = name.map(|name| name.trim().chars().take(9).collect::<String>());
-                assert!(begins.is_none_or(|name| row.contains(&name)), "{:?}: {name:?} is not in '{row}'", model.view);
-                assert!(name.is_none() || model.view.names(of), "{:?} names none", model.view);
+                assert!(begins.is_none_or(|name| row.contains(&name)), "{:?}: {name:?} is not in '{row}'", model.selected.view);
+                assert!(name.is_none() || model.selected.view.names(of), "{:?} names none", model.selected.view);
             }
             for command in TABLE.iter().filter(|row| matches!(row.of, PanelCommandScope::Agent | PanelCommandScope::Task)) {
                 let is_named =
                     if command.of == PanelCommandScope::Agent { subject.agent.is_some() } else { subject.task.is_some() };
                 let is_moments = subject.moment.is_some() && command.short == "diff" || subject.agent.is_some();
                 let begins = available_commands::impossible(&model, command.command).is_none();
-                assert!(!begins || is_named || is_moments, "{:?}: {} on '{row}'", model.view, command.name);
+                assert!(!begins || is_named || is_moments, "{:?}: {} on '{row}'", model.selected.view, command.name);
             }
         }
     }
@@ -152,9 +152,9 @@ mod tests {
                 let mut outside = model.clone();
                 let begun = press(&mut outside, &PanelKey::Char(letter).to_string());
                 // The key that opens the same dialog only asks what is in it.
-                let only_asks = asked(&begun).is_some() && model.view == PanelView::Gates && letter == 'a';
+                let only_asks = asked(&begun).is_some() && model.selected.view == PanelView::Gates && letter == 'a';
                 let does_nothing = begun.is_empty() && outside.dialogs.is_empty();
-                assert!(does_nothing || only_asks, "{:?}: {letter} is '{}'", model.view, item.line);
+                assert!(does_nothing || only_asks, "{:?}: {letter} is '{}'", model.selected.view, item.line);
             }
         }
         assert!(letters > 8, "{letters}");

@@ -8,7 +8,7 @@ use super::*;
 use crate::panel::event::{ClickedPlace, PanelEvent};
 use crate::panel::input::{PanelDirection, PanelInput, PanelKey};
 use crate::panel::keys::TABLE;
-use crate::panel::request::{PanelAnswer, PanelExit, PanelFailure, PanelPreview, PanelQuestion, PanelRequest};
+use crate::panel::request::{PanelAction, PanelAnswer, PanelExit, PanelFailure, PanelPreview, PanelQuestion, PanelRequest};
 use axiom_model::queries::project::LiveSessionStatus;
 use axiom_model::work::sessions::session::SessionMode;
 use fixtures::{answer, any_answer, asked, model, moments, press, seen};
@@ -149,7 +149,7 @@ fn the_selection_stays_by_name_and_output_follows_it() {
     let mut fewer = seen();
     fewer.agents.remove(0);
     assert_eq!(update(&mut model, PanelEvent::Seen(Box::new(fewer.clone()))), []);
-    assert_eq!(model.agent.as_deref(), Some("ed-002"));
+    assert_eq!(model.selected.agent.as_deref(), Some("ed-002"));
     fewer.agents.remove(0);
     assert_eq!(update(&mut model, PanelEvent::Seen(Box::new(fewer))), [PanelRequest::Follow(Some("ed-003".into()))]);
 }
@@ -159,7 +159,7 @@ fn a_filter_shows_what_contains_a_text_and_escape_shows_all_again() {
     let mut model = model(80, 24);
     press(&mut model, "2 / R E G I S T E R Enter");
     assert_eq!(model.names(PanelView::Tasks), ["ch-004"]);
-    assert_eq!(model.task.as_deref(), Some("ch-004"), "what is shown is selected");
+    assert_eq!(model.selected.task.as_deref(), Some("ch-004"), "what is shown is selected");
     assert_eq!(model.names(PanelView::Agents).len(), 4, "other views are as they were");
     press(&mut model, "Esc");
     assert_eq!(model.names(PanelView::Tasks).len(), 5, "what is merged is hidden");
@@ -218,7 +218,7 @@ fn failures_are_shown_whole() {
     let failure = PanelFailure { code: "DISK_FULL", lines: vec!["DISK_FULL: no".into(), "hint: git axiom disk".into()] };
     update(&mut model, PanelEvent::Done(PanelAction::Checkpoint(None), Err(failure)));
     assert!(matches!(model.dialogs.as_slice(), [PanelDialog::Text { body: DialogBody::Failed(lines), .. }] if lines.len() == 2));
-    assert!(model.doing.is_empty());
+    assert!(model.doing.all().is_empty());
 }
 
 /// What a human could press, answers that come, and changes on disk.
@@ -281,7 +281,7 @@ proptest! {
                     PanelRequest::Suspend | PanelRequest::Redraw | PanelRequest::Close(_) => {}
                 }
             }
-            for deed in model.doing.clone() {
+            for deed in model.doing.all().to_vec() {
                 update(&mut model, PanelEvent::Done(deed, Ok(vec!["done".into()])));
             }
             prop_assert!(model.dialogs.len() < 20, "dialogs pile up");

@@ -18,7 +18,7 @@ pub fn update(model: &mut PanelModel, event: PanelEvent) -> Vec<PanelRequest> {
             let is_new = seen.seq != model.seen.seq;
             model.seen = *seen;
             model.keep_selection();
-            if is_new && model.view == PanelView::Timeline { navigation::read_timeline(model) } else { Vec::new() }
+            if is_new && model.selected.view == PanelView::Timeline { navigation::read_timeline(model) } else { Vec::new() }
         }
         PanelEvent::Output(printed) => {
             take_output(model, printed);
@@ -43,13 +43,8 @@ pub fn update(model: &mut PanelModel, event: PanelEvent) -> Vec<PanelRequest> {
         }
     };
     requests.extend(follow(model));
-    // What is under way already is not begun a second time.
     requests.retain(|request| match request {
-        PanelRequest::Do(deed) if model.doing.contains(deed) => false,
-        PanelRequest::Do(deed) => {
-            model.doing.push(deed.clone());
-            true
-        }
+        PanelRequest::Do(deed) => model.doing.begin(deed),
         PanelRequest::Ask(..)
         | PanelRequest::Follow(_)
         | PanelRequest::Edit(_)
@@ -63,11 +58,12 @@ pub fn update(model: &mut PanelModel, event: PanelEvent) -> Vec<PanelRequest> {
 
 /// The output that is shown is that of the selected agent.
 fn follow(model: &mut PanelModel) -> Option<PanelRequest> {
-    if model.output.of == model.agent {
+    let selected = &model.selected.agent;
+    if model.output.of == *selected {
         return None;
     }
-    model.output = OutputView { of: model.agent.clone(), ..OutputView::default() };
-    Some(PanelRequest::Follow(model.agent.clone()))
+    model.output = OutputView { of: selected.clone(), full: model.output.full, ..OutputView::default() };
+    Some(PanelRequest::Follow(selected.clone()))
 }
 
 fn take_output(model: &mut PanelModel, printed: PanelOutputBatch) {
@@ -109,7 +105,7 @@ fn on_input(model: &mut PanelModel, input: PanelInput) -> Vec<PanelRequest> {
         }
         PanelInput::Wheel(way) => {
             if model.dialogs.is_empty() {
-                if model.view == PanelView::Output {
+                if model.selected.view == PanelView::Output {
                     model.scroll(way, 3)
                 } else {
                     model.go(way, 1)
@@ -124,15 +120,9 @@ fn on_input(model: &mut PanelModel, input: PanelInput) -> Vec<PanelRequest> {
 
 /// Ctrl+C ends the panel; agents and session go on. While something is done, only the second one does.
 fn interrupt(model: &mut PanelModel) -> Vec<PanelRequest> {
-    match model.doing.first() {
-        Some(deed) if !model.warned => {
-            let what = deed.in_words();
-            model.warned = true;
-            model.complain(format!("{what}: it is finished first; Ctrl+C again leaves at once"));
-            Vec::new()
-        }
-        Some(_) | None => vec![PanelRequest::Close(PanelExit::Interrupted)],
-    }
+    let Some(what) = model.doing.warn() else { return vec![PanelRequest::Close(PanelExit::Interrupted)] };
+    model.complain(format!("{what}: it is finished first; Ctrl+C again leaves at once"));
+    Vec::new()
 }
 
 fn clicked(model: &mut PanelModel, place: &ClickedPlace) -> Vec<PanelRequest> {
@@ -141,7 +131,7 @@ fn clicked(model: &mut PanelModel, place: &ClickedPlace) -> Vec<PanelRequest> {
         _ if !model.dialogs.is_empty() => Vec::new(),
         ClickedPlace::Tab(tab) => PanelView::ALL.get(*tab).map(|view| navigation::show(model, *view)).unwrap_or_default(),
         ClickedPlace::Row(name) => {
-            let view = model.view;
+            let view = model.selected.view;
             model.select_named(view, name);
             Vec::new()
         }

@@ -210,7 +210,9 @@ fn actions(model: &PanelModel, at: usize, columns: usize) -> DialogContent {
             let task = row.task.as_deref().map_or_else(String::new, |task| format!(" on {task}"));
             format!("{}{task}: {}", row.id, row.state)
         }),
-        PanelCommandScope::Task => model.task_row().map(|row| format!("{}: {} ({})", row.id, row.title, row.shown.in_words())),
+        PanelCommandScope::Task => {
+            model.task_row().map(|row| format!("{}: {} ({})", row.id, row.title, row.status.shown.in_words()))
+        }
         PanelCommandScope::Everything => {
             Some(format!("{}, {}", model.seen.session.now.as_str(), model.seen.session.mode.as_str()))
         }

@@ -99,7 +99,7 @@ pub fn tabs(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
             break;
         }
         let place = Rect { x: area.x + from, width: to - from, ..area };
-        let row = if view == model.view { RowHighlight::Selected } else { RowHighlight::Other };
+        let row = if view == model.selected.view { RowHighlight::Selected } else { RowHighlight::Other };
         canvas.row(place, &[(tab(model, view), TextTone::Plain)], row);
     }
     filter(model, area, canvas);
@@ -107,7 +107,7 @@ pub fn tabs(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
 
 /// What the lines of the shown view have to contain.
 fn filter(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
-    let Some(text) = model.filters.get(&model.view) else { return };
+    let Some(text) = model.filters.of(model.selected.view) else { return };
     let text = format!(" {}{text} ", model.keys.shown(PanelCommand::Filter));
     let room = usize::from(area.width).saturating_sub(tab_places(model).last().map_or(0, |(_, _, to)| *to));
     let columns = u16::try_from(width(&text).min(room)).unwrap_or(0);
@@ -160,7 +160,7 @@ fn to_recover(model: &PanelModel) -> String {
 
 /// The most important keys, as many as there is room for.
 pub fn footer(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
-    let rows = TABLE.iter().filter(|row| row.footer > 0 && model.view.names(row.of));
+    let rows = TABLE.iter().filter(|row| row.footer > 0 && model.selected.view.names(row.of));
     // What would only be refused is not offered.
     let mut rows: Vec<_> = rows.filter(|row| impossible(model, row.command).is_none()).collect();
     rows.sort_by_key(|row| row.footer);

@@ -58,9 +58,9 @@ fn shown(model: &PanelModel, view: PanelView, area: Rect) -> VisibleListRows {
 
 /// The name of what is at a row of the screen.
 pub fn row_at(model: &PanelModel, area: Rect, row: u16) -> Option<String> {
-    let shown = shown(model, model.view, area);
+    let shown = shown(model, model.selected.view, area);
     let (place, _) = shown.lines().find(|(_, line)| line.y == row)?;
-    model.names(model.view).get(place).map(|name| (*name).to_owned())
+    model.names(model.selected.view).get(place).map(|name| (*name).to_owned())
 }
 
 /// Draws a list: a heading, its rows, or a line where there are none. Returns what is left.
@@ -75,7 +75,7 @@ fn list(
 ) -> Rect {
     let shown = shown(model, view, area);
     let selected = model.place(view);
-    let filtered = model.filters.get(&view).map(|text| format!("Nothing contains '{text}'."));
+    let filtered = model.filters.of(view).map(|text| format!("Nothing contains '{text}'."));
     let none = filtered.as_deref().unwrap_or(none);
     if model.names(view).is_empty() {
         canvas.line(Rect { y: area.y + 1, height: 1, ..area }, &format!("  {none}"), TextTone::Dim);
@@ -123,17 +123,17 @@ fn agent(row: &AgentRow, model: &PanelModel, columns: u16, shown: &AgentColumns)
         pieces.push(plain(iteration, 6));
     }
     if shown.progress {
-        pieces.push(plain(or_dash(row.progress.map(|percent| format!("{percent}%"))), 4));
+        pieces.push(plain(or_dash(row.heard.progress.map(|percent| format!("{percent}%"))), 4));
     }
     pieces.push(plain(or_dash(row.since.map(|since| age(since, row.until.unwrap_or(model.now)))), 5));
-    pieces.push(plain(or_dash(row.heard.map(|heard| age(heard, model.now))), 5));
+    pieces.push(plain(or_dash(row.heard.at.map(|heard| age(heard, model.now))), 5));
     if columns >= WIDE {
-        pieces.push(plain(or_dash(row.tokens.map(tokens)), 7));
-        pieces.push(plain(or_dash(row.cost.map(cost)), 8));
+        pieces.push(plain(or_dash(row.used.tokens.map(tokens)), 7));
+        pieces.push(plain(or_dash(row.used.cost.map(cost)), 8));
         pieces.push(plain(row.title.clone(), 32));
     }
     let title = || if columns < WIDE { row.title.clone() } else { String::new() };
-    pieces.push((row.doing.clone().unwrap_or_else(title), TextTone::Dim));
+    pieces.push((row.heard.doing.clone().unwrap_or_else(title), TextTone::Dim));
     pieces
 }
 
@@ -143,7 +143,7 @@ pub fn agents(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
     let rows: Vec<_> = model.shown_agents().collect();
     let columns = AgentColumns {
         iteration: rows.iter().any(|row| row.iteration.0 > 0),
-        progress: rows.iter().any(|row| row.progress.is_some()),
+        progress: rows.iter().any(|row| row.heard.progress.is_some()),
     };
     let (iteration, percent) = (if columns.iteration { "ITER   " } else { "" }, if columns.progress { "%    " } else { "" });
     let heading = format!(" AGENT       STATE    TASK          {iteration}{percent}TIME  HEARD {wide}NOW");
@@ -169,12 +169,12 @@ fn agent_details(row: &AgentRow, model: &PanelModel, area: Rect, canvas: &mut Ca
     let title = if row.task.is_none() && !row.title.is_empty() { format!(": {}", row.title) } else { task };
     lines.push(vec![(format!(" {}", row.id), TextTone::Strong), (title, TextTone::Plain)]);
     let mut facts: Vec<String> = Vec::new();
-    facts.extend(row.progress.map(|percent| format!("{} {percent}%", bar(percent, 10))));
-    facts.extend(row.phase.clone());
-    facts.extend(row.lines.map(|(added, removed)| format!("+{added} -{removed}")));
-    facts.extend(row.tokens.map(|used| format!("{} tokens", tokens(used))));
-    facts.extend(row.cost.map(cost));
-    facts.extend(row.budget.clone());
+    facts.extend(row.heard.progress.map(|percent| format!("{} {percent}%", bar(percent, 10))));
+    facts.extend(row.heard.phase.clone());
+    facts.extend(row.workspace.lines.map(|(added, removed)| format!("+{added} -{removed}")));
+    facts.extend(row.used.tokens.map(|used| format!("{} tokens", tokens(used))));
+    facts.extend(row.used.cost.map(cost));
+    facts.extend(row.used.budget.clone());
     if !facts.is_empty() {
         lines.push(vec![(format!(" {}", facts.join(" · ")), TextTone::Plain)]);
     }
@@ -197,11 +197,11 @@ fn draw_lines(lines: &[Vec<RowPiece>], area: Rect, canvas: &mut Canvas<'_>) {
 }
 
 fn task_tone(row: &TaskRow) -> TextTone {
-    match row.status {
-        TaskStatus::Active if row.is_cut_off() => TextTone::Bad,
+    match row.status.stored {
+        TaskStatus::Active if row.status.is_cut_off() => TextTone::Bad,
         TaskStatus::Active => TextTone::Good,
         TaskStatus::Blocked | TaskStatus::Failed => TextTone::Bad,
-        TaskStatus::Done if row.merged => TextTone::Dim,
+        TaskStatus::Done if row.status.merged => TextTone::Dim,
         TaskStatus::Archived => TextTone::Dim,
         TaskStatus::Done => TextTone::Accent,
         TaskStatus::Pending => TextTone::Plain,
@@ -216,7 +216,7 @@ fn task(row: &TaskRow, columns: u16, (has_agents, has_waiting): (bool, bool)) ->
     let unblocks = if row.unblocks > 0 { format!("unblocks {}", row.unblocks) } else { String::new() };
     let mut pieces = vec![
         (format!(" {}", fit(&format!("{indent}{mark}{}", row.id), 18)), TextTone::Plain),
-        (format!(" {}", fit(row.in_words(), 11)), task_tone(row)),
+        (format!(" {}", fit(row.status.in_words(), 11)), task_tone(row)),
         (format!(" {:>3}% ", row.progress), TextTone::Plain),
     ];
     if has_agents {

@@ -34,7 +34,7 @@ struct PanelLayout {
 impl PanelLayout {
     fn of(model: &PanelModel, area: Rect) -> Self {
         let line = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: area.width, height };
-        let above = if model.full { 0 } else { 2 };
+        let above = if model.output.full { 0 } else { 2 };
         let header = u16::from(above > 0);
         let notice = frame::notice_height(model, area);
         Self {
@@ -56,11 +56,11 @@ pub fn draw(model: &PanelModel, colours: PanelColours, area: Rect, buffer: &mut 
         return;
     }
     let layout = PanelLayout::of(model, area);
-    if !model.full {
+    if !model.output.full {
         frame::header(model, layout.header, &mut canvas);
         frame::tabs(model, layout.tabs, &mut canvas);
     }
-    match model.view {
+    match model.selected.view {
         PanelView::Agents => lists::agents(model, layout.body, &mut canvas),
         PanelView::Tasks => lists::tasks(model, layout.body, &mut canvas),
         PanelView::Gates => lists::gates(model, layout.body, &mut canvas),

@@ -53,7 +53,7 @@ pub fn output(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
     }
     let (columns, mut bottom) = (usize::from(area.width), below.y + below.height);
     // From the bottom up, until the area is full.
-    for line in output.lines.iter().rev().filter(|line| model.fits(PanelView::Output, &[&line.text])).skip(output.back) {
+    for line in output.lines.iter().rev().filter(|line| model.filters.fits(PanelView::Output, &[&line.text])).skip(output.back) {
         let (mark, tone) = piece(line);
         for part in wrapped(&format!("{mark}{}", line.text), columns).into_iter().rev() {
             if bottom == below.y {

@@ -25,7 +25,11 @@ pub fn selected(model: &PanelModel) -> String {
     let buffer = buffer(model, PanelColours::None);
     let row = |y: u16| (0..model.size.0).map(|x| buffer[(x, y)].symbol()).collect::<String>();
     let is_selected = |y: &u16| buffer[(1, *y)].modifier.contains(Modifier::REVERSED);
-    if model.view == PanelView::Output { row(2) } else { (2..model.size.1).find(is_selected).map(row).unwrap_or_default() }
+    if model.selected.view == PanelView::Output {
+        row(2)
+    } else {
+        (2..model.size.1).find(is_selected).map(row).unwrap_or_default()
+    }
 }
 
 /// The screen as text.
@@ -104,9 +108,9 @@ fn the_footer_offers_what_is_possible_and_what_waits_is_counted_once() {
     let offers = |model: &PanelModel, words: &str| drawn(model).trim_end().lines().next_back().unwrap().contains(words);
     press(&mut model, "2 g");
     assert!(offers(&model, "pause") && offers(&model, "block"), "a group too");
-    let selected = model.task.clone();
+    let selected = model.selected.task.clone();
     let mut now = seen();
-    now.tasks.iter_mut().filter(|row| Some(&row.id) == selected.as_ref()).for_each(|row| row.status = TaskStatus::Done);
+    now.tasks.iter_mut().filter(|row| Some(&row.id) == selected.as_ref()).for_each(|row| row.status.stored = TaskStatus::Done);
     (now.session.now, now.session.supervised) = (LiveSessionStatus::Ending, true);
     let decided = now.waiting.iter().filter(|row| row.decided.is_none()).count();
     now.waiting.extend(now.waiting.clone().into_iter().map(|row| WaitingRow { decided: Some("approved".into()), ..row }));

@@ -5,9 +5,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::panel::event::{PanelEvent, PanelOutputBatch};
 use crate::panel::input::PanelInput;
 use crate::panel::model::*;
-use crate::panel::request::{PanelAnswer, PanelPreview, PanelQuestion, PanelRemedies, PanelRequest};
+use crate::panel::request::{PanelAction, PanelAnswer, PanelPreview, PanelQuestion, PanelRemedies, PanelRequest};
 use crate::panel::snapshot::{
-    AgentRowRunner, OutputRowKind, PanelSession, PanelTaskCounts, TaskRow, TimelineRowKind, WaitingRow, WaitingRowKind,
+    AgentRowRunner, HeardOfAgent, OutputRowKind, PanelSession, PanelTaskCounts, ShownUsage, ShownWorkspace, TaskRow,
+    TaskRowStatus, TimelineRowKind, WaitingRow, WaitingRowKind,
 };
 use axiom_model::base::ids::TaskId;
 use axiom_model::queries::displayed_status::DisplayedTaskStatus;
@@ -34,29 +35,29 @@ pub(super) fn agent(id: &str, task: Option<(&str, &str)>, state: &str) -> AgentR
         task: task.map(|(id, _)| id.to_owned()),
         title: task.map(|(_, title)| title.to_owned()).unwrap_or_default(),
         iteration: if works { (7, Some(50)) } else { (0, None) },
-        progress: works.then_some(50),
         since: works.then(|| ago(725)),
         until: None,
-        tokens: works.then_some(123_456),
-        cost: works.then_some(1.5),
-        heard: works.then(|| ago(3)),
-        doing: works.then(|| "cargo test --lib 登録".to_owned()),
-        phase: works.then(|| "writing tests".to_owned()),
-        lines: works.then_some((120, 7)),
-        workspace: task.map(|(task, _)| format!("/repo/.worktrees/{id}-{task}")),
-        budget: None,
+        used: ShownUsage { tokens: works.then_some(123_456), cost: works.then_some(1.5), budget: None },
+        heard: HeardOfAgent {
+            at: works.then(|| ago(3)),
+            doing: works.then(|| "cargo test --lib 登録".to_owned()),
+            phase: works.then(|| "writing tests".to_owned()),
+            progress: works.then_some(50),
+        },
+        workspace: ShownWorkspace {
+            path: task.map(|(task, _)| format!("/repo/.worktrees/{id}-{task}")),
+            lines: works.then_some((120, 7)),
+        },
     }
 }
 
-pub(super) fn task(id: &str, title: &str, depth: usize, (status, shown): (TaskStatus, DisplayedTaskStatus)) -> TaskRow {
+pub(super) fn task(id: &str, title: &str, depth: usize, (stored, shown): (TaskStatus, DisplayedTaskStatus)) -> TaskRow {
     TaskRow {
         id: id.to_owned(),
         title: title.to_owned(),
         kind: if depth == 0 { TaskKind::Group } else { TaskKind::Task },
         depth,
-        status,
-        shown,
-        merged: false,
+        status: TaskRowStatus { stored, shown, merged: false },
         progress: 0,
         after: Vec::new(),
         unblocks: 0,
@@ -76,7 +77,7 @@ pub fn seen() -> PanelSnapshot {
         task("ch-007", "JWT token generation", 1, (TaskStatus::Blocked, DisplayedTaskStatus::Blocked)),
         task("ch-009", "Rate limiting", 1, (TaskStatus::Pending, DisplayedTaskStatus::Waiting)),
     ];
-    tasks[1].merged = true;
+    tasks[1].status.merged = true;
     (tasks[2].agent, tasks[3].agent) = (Some("ed-001".into()), Some("ed-002".into()));
     (tasks[2].progress, tasks[2].unblocks) = (50, 2);
     tasks[4].reason = Some("needs the database password".into());
