@@ -167,7 +167,7 @@ fn watch(agents: &Path, over: &AtomicBool, asked: &AtomicBool, interrupts: &Inte
     let (begun, mut read, mut sum) = (Instant::now(), BTreeMap::new(), StreamSummary::default());
     while !over.load(Ordering::SeqCst) {
         hear(agents, &mut read, &mut sum);
-        let is_signed_out = sum.waits.as_ref().is_some_and(|waits| waits.trouble == ModelTrouble::SignIn);
+        let is_signed_out = sum.waits.now.as_ref().is_some_and(|waits| waits.trouble == ModelTrouble::SignIn);
         let refuses = |trouble| matches!(trouble, ModelTrouble::RateLimit | ModelTrouble::Overload);
         // Some programs try again by themselves: only the end of one counts.
         let has_ended = || runs(agents).iter().any(|dir| dir.join(EXIT).is_file());

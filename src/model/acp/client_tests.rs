@@ -131,8 +131,8 @@ fn a_recorded_run_is_read_with_its_calls_tokens_and_cost() {
     ] {
         let at = RECORDINGS.iter().position(|(name, _)| *name == program).unwrap();
         let heard = hear(&runs(RECORDINGS[at].1)[0], program, "allow");
-        assert_eq!(heard.told.tool_calls, calls, "{program}");
-        assert!(heard.told.begun.is_empty(), "{program}: {:?}", heard.told.begun);
+        assert_eq!(heard.told.calls.count, calls, "{program}");
+        assert!(heard.told.calls.begun.is_empty(), "{program}: {:?}", heard.told.calls.begun);
         assert_eq!((heard.told.usage.input, heard.told.usage.cost_usd), (Some(input), cost), "{program}");
         assert!(heard.texts.iter().any(|text| text.contains("done")), "{program}: {:?}", heard.texts);
     }

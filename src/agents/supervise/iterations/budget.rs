@@ -45,7 +45,7 @@ impl IterationCare {
         reached.extend(of_session);
         let Some(watch) = core.runs.watch_mut(agent).filter(|_| !reached.is_empty()) else { return Ok(()) };
         let since = *watch.over_since.get_or_insert_with(Instant::now);
-        let uses_none = !watch.told.begun.is_empty() || watch.told.ended.is_some();
+        let uses_none = !watch.told.calls.begun.is_empty() || watch.told.ended.is_some();
         if uses_none && reached.iter().all(|used| used.of != BudgetResource::Time) && since.elapsed() < USES_NONE {
             return Ok(());
         }

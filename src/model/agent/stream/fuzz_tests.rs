@@ -67,7 +67,7 @@ fn damaged_recordings_do_no_harm() {
         parts.extend(decoder.end());
         assert_eq!(parts, whole, "round {round}");
         parts.iter().for_each(|seen| summary.add(seen));
-        assert!(summary.denied.len() <= MOST_KEPT && summary.begun.len() <= MOST_KEPT);
+        assert!(summary.calls.denied.len() <= MOST_KEPT && summary.calls.begun.len() <= MOST_KEPT);
         understood += parts.len();
     }
     assert!(understood > 5000, "{understood}");

@@ -109,10 +109,10 @@ fn shown_sum(sum: &StreamSummary) -> String {
         usage.cached,
         usage.cost_usd,
         sum.texts,
-        sum.tool_calls,
+        sum.calls.count,
         sum.requests,
-        sum.denied.len(),
-        sum.begun.len()
+        sum.calls.denied.len(),
+        sum.calls.begun.len()
     );
     let ended = sum.ended.as_ref().map(|ended| if ended.success { "success" } else { "failure" });
     line.push_str(&format!(", {}", ended.unwrap_or("no end")));

@@ -25,24 +25,64 @@ pub struct StreamSummary {
     pub ended: Option<AgentRunResult>,
     /// The last failure; none where a success came after it.
     pub failed: Option<AgentRunFailure>,
-    /// The wait for the model that goes on now.
-    pub waits: Option<ModelWait>,
-    /// The last wait, over or not: how long a failed run was told to wait.
-    pub last_wait: Option<ModelWait>,
-    /// The first refused calls, at most [`MOST_KEPT`].
-    pub denied: Vec<ToolCallDenial>,
-    /// The last calls that have begun and not ended, at most [`MOST_KEPT`].
-    pub begun: Vec<ToolCallStart>,
-    /// The calls that failed since the model answered last, at most [`MOST_KEPT`]: a program that is stopped ends its calls so.
-    pub broken: Vec<ToolCallStart>,
+    /// The waits for the model.
+    pub waits: ModelWaits,
+    /// The calls of tools.
+    pub calls: SeenToolCalls,
     /// How many texts there were.
     pub texts: u64,
-    /// How many tool calls began.
-    pub tool_calls: u64,
     /// How many requests were sent to the model, as far as the lines show.
     pub requests: u64,
     /// How many answers of the model began.
     pub responses: u64,
+}
+
+/// The waits for the model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelWaits {
+    /// The one that goes on now.
+    pub now: Option<ModelWait>,
+    /// The last one, over or not: how long a failed run was told to wait.
+    pub last: Option<ModelWait>,
+}
+
+/// The calls of tools. What is kept of them is bounded; how many there were is not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SeenToolCalls {
+    /// The first refused ones, at most [`MOST_KEPT`].
+    pub denied: Vec<ToolCallDenial>,
+    /// The last ones that have begun and not ended, at most [`MOST_KEPT`].
+    pub begun: Vec<ToolCallStart>,
+    /// Those that failed since the model answered last, at most [`MOST_KEPT`]: a program that is stopped ends its calls so.
+    pub broken: Vec<ToolCallStart>,
+    /// How many began.
+    pub count: u64,
+}
+
+impl SeenToolCalls {
+    fn begin(&mut self, call: &ToolCallStart) {
+        self.count = self.count.saturating_add(1);
+        if self.begun.len() >= MOST_KEPT {
+            self.begun.remove(0);
+        }
+        self.begun.push(call.clone());
+    }
+
+    fn complete(&mut self, call: &ToolCallEnd) {
+        let same = |begun: &ToolCallStart| begun.id == call.id && (begun.id.is_some() || begun.name == call.name);
+        if let Some(at) = self.begun.iter().position(same) {
+            let call_begun = self.begun.remove(at);
+            if call.failed && self.broken.len() < MOST_KEPT {
+                self.broken.push(call_begun);
+            }
+        }
+    }
+
+    fn deny(&mut self, denied: &ToolCallDenial) {
+        if self.denied.len() < MOST_KEPT {
+            self.denied.push(denied.clone());
+        }
+    }
 }
 
 impl Default for StreamSummary {
@@ -63,13 +103,9 @@ impl StreamSummary {
             last_text: None,
             ended: None,
             failed: None,
-            waits: None,
-            last_wait: None,
-            denied: Vec::new(),
-            begun: Vec::new(),
-            broken: Vec::new(),
+            waits: ModelWaits::default(),
+            calls: SeenToolCalls::default(),
             texts: 0,
-            tool_calls: 0,
             requests: 0,
             responses: 0,
         }
@@ -85,44 +121,26 @@ impl StreamSummary {
             }
             StreamEvent::RequestSent(_) => self.requests = self.requests.saturating_add(1),
             StreamEvent::ResponseReceived(_) => {
-                self.waits = None;
-                self.broken.clear();
+                self.waits.now = None;
+                self.calls.broken.clear();
                 self.responses = self.responses.saturating_add(1);
             }
             StreamEvent::ToolStarted(call) => {
-                self.waits = None;
-                self.tool_calls = self.tool_calls.saturating_add(1);
-                if self.begun.len() >= MOST_KEPT {
-                    self.begun.remove(0);
-                }
-                self.begun.push(call.clone());
+                self.waits.now = None;
+                self.calls.begin(call);
             }
-            StreamEvent::ToolCompleted(call) => self.complete(call),
-            StreamEvent::Denied(denied) => {
-                if self.denied.len() < MOST_KEPT {
-                    self.denied.push(denied.clone());
-                }
-            }
-            StreamEvent::Waits(waits) => (self.waits, self.last_wait) = (Some(waits.clone()), Some(waits.clone())),
+            StreamEvent::ToolCompleted(call) => self.calls.complete(call),
+            StreamEvent::Denied(denied) => self.calls.deny(denied),
+            StreamEvent::Waits(wait) => self.waits = ModelWaits { now: Some(wait.clone()), last: Some(wait.clone()) },
             StreamEvent::Usage(usage) => self.count(usage),
             StreamEvent::Ended(ended) => {
-                self.waits = None;
+                self.waits.now = None;
                 self.failed = self.failed.take().filter(|_| !ended.success);
                 self.ended = Some(ended.clone());
             }
             StreamEvent::Failed(failed) => {
-                self.waits = None;
+                self.waits.now = None;
                 self.failed = Some(failed.clone());
-            }
-        }
-    }
-
-    fn complete(&mut self, call: &ToolCallEnd) {
-        let same = |begun: &ToolCallStart| begun.id == call.id && (begun.id.is_some() || begun.name == call.name);
-        if let Some(at) = self.begun.iter().position(same) {
-            let call_begun = self.begun.remove(at);
-            if call.failed && self.broken.len() < MOST_KEPT {
-                self.broken.push(call_begun);
             }
         }
     }
@@ -243,9 +261,9 @@ mod tests {
         let mut sum = summary(UsageCounting::Run, CostCounting::None);
         let waits = ModelWait { trouble: ModelTrouble::RateLimit, status: Some(429), why: String::new(), seconds: Some(3) };
         sum.add(&StreamEvent::Waits(waits.clone()));
-        assert_eq!(sum.waits, Some(waits));
+        assert_eq!(sum.waits.now, Some(waits));
         sum.add(&StreamEvent::ResponseReceived(ModelExchange::default()));
-        assert_eq!(sum.waits, None);
+        assert_eq!(sum.waits.now, None);
         sum.add(&StreamEvent::Waits(ModelWait {
             trouble: ModelTrouble::Overload,
             status: None,
@@ -259,7 +277,7 @@ mod tests {
             input: serde_json::Value::Null,
             hash: String::new(),
         }));
-        assert_eq!(sum.waits, None);
+        assert_eq!(sum.waits.now, None);
     }
 
     #[test]
@@ -276,8 +294,8 @@ mod tests {
             }));
         }
         sum.add(&StreamEvent::Text { text: "é".repeat(MAX_TOOL_TEXT) });
-        assert_eq!((sum.denied.len(), sum.begun.len(), sum.tool_calls), (MOST_KEPT, MOST_KEPT, 100));
-        assert_eq!((sum.denied[0].tool.as_str(), sum.begun[0].id.as_deref()), ("0", Some("80")));
+        assert_eq!((sum.calls.denied.len(), sum.calls.begun.len(), sum.calls.count), (MOST_KEPT, MOST_KEPT, 100));
+        assert_eq!((sum.calls.denied[0].tool.as_str(), sum.calls.begun[0].id.as_deref()), ("0", Some("80")));
         assert_eq!(sum.last_text.unwrap().len(), MAX_TOOL_TEXT);
     }
 }

@@ -100,7 +100,7 @@ pub fn leaves_open(outcome: &IterationOutcome) -> bool {
 
 /// The refused calls in words: by the program, and by whoever was asked for a permission.
 pub fn denied(told: &StreamSummary, refused: &[String]) -> Vec<String> {
-    let by_program = told.denied.iter().map(ToolCallDenial::in_words);
+    let by_program = told.calls.denied.iter().map(ToolCallDenial::in_words);
     by_program.chain(refused.iter().cloned()).take(MOST).map(|one| short(&one)).collect()
 }
 
@@ -125,9 +125,9 @@ pub fn unfinished(told: &StreamSummary, cut_off: bool) -> Vec<String> {
         ToolKind::Read | ToolKind::Write | ToolKind::Edit => true,
         ToolKind::Shell | ToolKind::Other => false,
     };
-    let is_denied = |call: &&ToolCallStart| told.denied.iter().any(|denied| denied.id.is_some() && denied.id == call.id);
-    let broken = told.broken.iter().filter(|call| cut_off && !is_denied(call));
-    let open = broken.chain(&told.begun).filter(|call| !may_repeat(call.kind));
+    let is_denied = |call: &&ToolCallStart| told.calls.denied.iter().any(|denied| denied.id.is_some() && denied.id == call.id);
+    let broken = told.calls.broken.iter().filter(|call| cut_off && !is_denied(call));
+    let open = broken.chain(&told.calls.begun).filter(|call| !may_repeat(call.kind));
     open.take(MOST)
         .map(|call| match call.input.as_str().map(short).filter(|about| !about.is_empty()) {
             Some(about) => format!("{}: {about}", short(&call.name)),

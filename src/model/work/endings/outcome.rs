@@ -126,7 +126,7 @@ pub fn by_output(
     let IterationOutcome::Unfinished { why } = &outcome else { return outcome };
     let said = |text: &str| if text.trim().is_empty() { why.clone() } else { text.to_owned() };
     // It was ended, or gave up, while it waited for the model.
-    let waited = told.waits.as_ref().filter(|_| told.failed.is_none() && told.ended.is_none());
+    let waited = told.waits.now.as_ref().filter(|_| told.failed.is_none() && told.ended.is_none());
     let in_the_wait = waited.and_then(|waits| of_trouble(waits.trouble, said(&waits.why), waits.seconds));
     match end {
         AgentProgramEnd::Exited(_) | AgentProgramEnd::Signalled(_) => {}
@@ -141,13 +141,13 @@ pub fn by_output(
         }
     }
     if let Some(AgentRunFailure { trouble, message, .. }) = &told.failed {
-        let seconds = told.last_wait.as_ref().and_then(|waits| waits.seconds);
+        let seconds = told.waits.last.as_ref().and_then(|waits| waits.seconds);
         return of_trouble(*trouble, said(message), seconds).unwrap_or(IterationOutcome::Unfinished { why: said(message) });
     }
     if let Some(outcome) = in_the_wait {
         return outcome;
     }
-    if let Some(denied) = told.denied.first() {
+    if let Some(denied) = told.calls.denied.first() {
         return IterationOutcome::NeedsHuman { cause: ReviewCause::ToolDenied, why: denied.in_words() };
     }
     // Another exit status than 0 beats a success that the program told.
@@ -259,7 +259,7 @@ mod tests {
     fn what_is_ended_while_it_waits_for_the_model_is_no_failure_of_the_agent() {
         let after = |trouble, end: &AgentProgramEnd, ended: Option<bool>| {
             let mut told = StreamSummary::default();
-            told.waits = Some(ModelWait { trouble, status: None, why: "slow down".into(), seconds: Some(9) });
+            told.waits.now = Some(ModelWait { trouble, status: None, why: "slow down".into(), seconds: Some(9) });
             told.ended = ended.map(|success| AgentRunResult { success, text: None });
             by_output(IterationOutcome::Unfinished { why: "x".into() }, end, &told, IterationBranchChange::Unchanged)
         };
@@ -323,7 +323,7 @@ mod tests {
         let denied = |tool: &str, about: Option<&str>| {
             let mut told = StreamSummary::default();
             let about = about.map(str::to_owned);
-            told.denied.push(ToolCallDenial { id: None, tool: tool.into(), about, why: "rm rejected".into() });
+            told.calls.denied.push(ToolCallDenial { id: None, tool: tool.into(), about, why: "rm rejected".into() });
             let unfinished = IterationOutcome::Unfinished { why: String::new() };
             by_output(unfinished, &AgentProgramEnd::Exited(0), &told, IterationBranchChange::Changed)
         };

@@ -44,7 +44,7 @@ pub fn was_cut_off(end: &AgentProgramEnd, outcome: &IterationOutcome, told: &Str
 
 /// How a run went that was to go on with a session.
 pub fn how_it_went(end: &AgentProgramEnd, outcome: &IterationOutcome, told: &StreamSummary, changed: bool) -> ResumedRunResult {
-    if told.responses > 0 || told.texts > 0 || told.tool_calls > 0 || changed {
+    if told.responses > 0 || told.texts > 0 || told.calls.count > 0 || changed {
         return ResumedRunResult::WentOn;
     }
     match outcome {

@@ -47,7 +47,7 @@ impl IterationMarker {
     }
 
     fn of_open_call(told: &StreamSummary, at: Timestamp) -> Option<Self> {
-        let call = told.begun.last()?;
+        let call = told.calls.begun.last()?;
         Some(Self {
             tool_name: Some(call.name.clone()),
             tool_kind: Some(call.kind),

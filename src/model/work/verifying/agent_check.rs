@@ -59,7 +59,7 @@ pub struct AgentCheckFacts {
 pub fn findings(facts: &AgentCheckFacts) -> Vec<AgentCheckFinding> {
     let mut all: Vec<AgentCheckFinding> = of_end(facts).into_iter().collect();
     if let Some(first) =
-        facts.told.denied.first().filter(|_| !all.iter().any(|one| matches!(one, AgentCheckFinding::ToolDenied { .. })))
+        facts.told.calls.denied.first().filter(|_| !all.iter().any(|one| matches!(one, AgentCheckFinding::ToolDenied { .. })))
     {
         all.push(AgentCheckFinding::ToolDenied { why: first.in_words() });
     }
@@ -84,7 +84,7 @@ fn of_end(facts: &AgentCheckFacts) -> Option<AgentCheckFinding> {
     if let Some(AgentRunFailure { trouble, message, .. }) = &told.failed {
         return Some(of_trouble(*trouble, message).unwrap_or_else(|| AgentCheckFinding::Failed { why: message.clone() }));
     }
-    let waited = told.last_wait.as_ref().and_then(|waits| of_trouble(waits.trouble, &waits.why));
+    let waited = told.waits.last.as_ref().and_then(|waits| of_trouble(waits.trouble, &waits.why));
     match &facts.outcome {
         Some(IterationOutcome::NeedsHuman { cause: ReviewCause::SignIn, why }) => {
             Some(AgentCheckFinding::NotSignedIn { why: why.clone() })
@@ -151,7 +151,7 @@ mod tests {
     fn told(waits: Option<ModelTrouble>, failed: Option<ModelTrouble>, ended: Option<bool>) -> StreamSummary {
         let why = String::new;
         let mut told = StreamSummary::default();
-        told.last_wait = waits.map(|trouble| ModelWait { trouble, status: None, why: why(), seconds: None });
+        told.waits.last = waits.map(|trouble| ModelWait { trouble, status: None, why: why(), seconds: None });
         told.failed = failed.map(|trouble| AgentRunFailure { trouble, status: None, message: why(), broke_off: false });
         told.ended = ended.map(|success| AgentRunResult { success, text: None });
         told
