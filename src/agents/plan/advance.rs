@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{at_rest, event, it_runs, open, planner, take};
 use crate::tasks::edit;
-use crate::tasks::edit::NewTaskRequest;
+use crate::tasks::edit::{NewTaskRequest, TaskPrerequisites};
 use crate::tasks::limits;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result, some_of};
@@ -16,7 +16,7 @@ use axiom_model::planning::next::{NextPlanStep, next};
 use axiom_model::planning::plan::{GoalPlan, PlanningPhase};
 use axiom_model::planning::reply::{self, PlannedTask, PlannerReply};
 use axiom_model::planning::step::PlanStep;
-use axiom_model::queries::{needs, plan_check};
+use axiom_model::queries::plan_check;
 use axiom_model::state::event::Event;
 use axiom_model::work::tasks::task::{Task, TaskKind};
 use axiom_safety::context::handle::Context;
@@ -211,14 +211,12 @@ fn outlined<'p>(plan: &'p GoalPlan, said: &PlannedTask) -> Option<&'p Task> {
 
 fn new_task(said: PlannedTask) -> Result<NewTaskRequest> {
     let named = said.after.into_vec().iter().map(|text| text.parse()).collect::<Result<Vec<_>>>()?;
-    let (after, needs) = needs::split(named);
     let task = NewTaskRequest {
         id: said.id.map(TaskId::new).transpose()?,
         kind: said.kind.as_deref().map_or(Ok(TaskKind::Task), str::parse)?,
         body: said.body,
         parent: said.parent.map(TaskId::new).transpose()?,
-        after,
-        needs,
+        waits_for: TaskPrerequisites::of(named, false),
         persona: said.persona,
         verify: said.verify.into_vec(),
         ..NewTaskRequest::titled(said.title)

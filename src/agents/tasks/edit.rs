@@ -4,11 +4,12 @@
 //! texts are stored before the lock is taken.
 
 mod checks;
+mod prerequisites;
 mod standing;
 
 use std::collections::BTreeSet;
 
-use checks::{check_early, check_length, check_limits, check_persona, check_verify};
+use checks::{check_length, check_limits, check_persona, check_verify};
 
 use super::limits;
 use axiom_base::env;
@@ -17,7 +18,6 @@ use axiom_model::base::forms::plural::count;
 use axiom_model::base::ids::{GateId, TaskId};
 use axiom_model::base::text::TextOrBlob;
 use axiom_model::planning::plan::GoalPlan;
-use axiom_model::queries::needs;
 use axiom_model::queries::ready::ready_tasks;
 use axiom_model::queries::view::undecided_gates;
 use axiom_model::state::current_state::State;
@@ -25,12 +25,13 @@ use axiom_model::state::event::Event;
 use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::money::budget::{BudgetLimits, NewBudgetLimits};
 use axiom_model::work::tasks::task::{
-    MergedTaskWork, NeededReadyPoint, Task, TaskChangeSet, TaskDependency, TaskFieldChange, TaskKind, TaskStatus,
+    MergedTaskWork, Task, TaskChangeSet, TaskDependency, TaskFieldChange, TaskKind, TaskStatus,
 };
 use axiom_safety::context::handle::Context;
 use axiom_safety::history::task_texts;
 pub use checks::MAX_TITLE;
 pub(crate) use checks::{check, check_title};
+pub use prerequisites::TaskPrerequisites;
 pub use standing::{archive, block, may_block, unblock};
 
 /// A task to add.
@@ -46,12 +47,8 @@ pub struct NewTaskRequest {
     pub body: Option<String>,
     /// The task it is a part of.
     pub parent: Option<TaskId>,
-    /// The tasks that must be done before it.
-    pub after: Vec<TaskId>,
-    /// What of them has to be ready, in place of their merged work.
-    pub needs: Vec<NeededReadyPoint>,
-    /// Whether an agent begins before that.
-    pub start_early: bool,
+    /// What it waits for.
+    pub waits_for: TaskPrerequisites,
     /// The kind of agent that works on it.
     pub persona: Option<String>,
     /// Commands that must pass before it is done.
@@ -75,9 +72,7 @@ impl NewTaskRequest {
             title: title.into(),
             body: None,
             parent: None,
-            after: Vec::new(),
-            needs: Vec::new(),
-            start_early: false,
+            waits_for: TaskPrerequisites::default(),
             persona: None,
             verify: Vec::new(),
             limits: BudgetLimits::default(),
@@ -167,9 +162,9 @@ pub(crate) fn build(new: NewTaskRequest, id: TaskId, body: Option<TextOrBlob>) -
         title: new.title,
         body,
         parent: new.parent,
-        after: without_repeats(new.after),
-        needs: new.needs,
-        start_early: new.start_early,
+        after: without_repeats(new.waits_for.after),
+        needs: new.waits_for.needs,
+        start_early: new.waits_for.start_early,
         persona: new.persona,
         verify: new.verify,
         limits: new.limits,
@@ -223,20 +218,20 @@ pub fn edit(ctx: &mut Context, id: &TaskId, edit: TaskEditRequest) -> Result<Vec
     let mut made = Vec::new();
     ctx.append_with(|state| {
         let old = state.task(id)?;
-        let (after, needs) = match edit.after {
-            Some(list) => needs::split(list),
-            None => (old.after.clone(), old.needs.clone()),
+        let mut waits_for = match edit.after {
+            Some(list) => TaskPrerequisites::of(list, old.start_early),
+            None => TaskPrerequisites { after: old.after.clone(), needs: old.needs.clone(), start_early: old.start_early },
         };
         // Where nothing is named any more, there is nothing to begin before.
-        let start_early = edit.start_early.unwrap_or(old.start_early && !needs.is_empty());
-        check_early(old.kind, &needs, start_early)?;
+        waits_for.start_early = edit.start_early.unwrap_or(old.start_early && !waits_for.needs.is_empty());
+        waits_for.check(old.kind)?;
         let new = Task {
             title: edit.title.unwrap_or_else(|| old.title.clone()),
             body: body.unwrap_or_else(|| old.body.clone()),
             parent: edit.parent.unwrap_or_else(|| old.parent.clone()),
-            after: without_repeats(after),
-            needs,
-            start_early,
+            after: without_repeats(waits_for.after),
+            needs: waits_for.needs,
+            start_early: waits_for.start_early,
             persona: edit.persona.unwrap_or_else(|| old.persona.clone()),
             verify: edit.verify.unwrap_or_else(|| old.verify.clone()),
             limits: edit.limits.on(old.limits),

@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::edit::{self, NewTaskRequest};
+use super::edit::{self, NewTaskRequest, TaskPrerequisites};
 use super::limits;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::Head;
 use axiom_model::base::ids::TaskId;
-use axiom_model::queries::needs;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
 use axiom_model::state::graph;
@@ -191,16 +190,14 @@ fn convert(line: TaskImportLine) -> Result<(NewTaskRequest, bool)> {
     let was_active = status == TaskStatus::Active;
     let status = if was_active { TaskStatus::Pending } else { status };
     let named = line.after.into_iter().chain(line.needs).flat_map(ImportOneOrMany::into_vec);
-    let (after, needs) = needs::split(named.map(|text| text.parse()).collect::<Result<Vec<TaskDependency>>>()?);
+    let named = named.map(|text| text.parse()).collect::<Result<Vec<TaskDependency>>>()?;
     let task = NewTaskRequest {
         id: line.id.map(TaskId::new).transpose()?,
         kind: line.kind.as_deref().map_or(Ok(TaskKind::Task), str::parse)?,
         title: line.title,
         body: line.body,
         parent: line.parent.map(TaskId::new).transpose()?,
-        after,
-        needs,
-        start_early: line.start_early,
+        waits_for: TaskPrerequisites::of(named, line.start_early),
         persona: line.persona,
         verify: line.verify.map(ImportOneOrMany::into_vec).unwrap_or_default(),
         limits: line.limits.unwrap_or_default(),

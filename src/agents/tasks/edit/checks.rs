@@ -4,7 +4,7 @@ use super::NewTaskRequest;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::AgentId;
 use axiom_model::work::money::budget::BudgetLimits;
-use axiom_model::work::tasks::task::{NeededReadyPoint, TaskKind};
+use axiom_model::work::tasks::task::TaskKind;
 use axiom_model::work::verifying::checks::named_step;
 
 /// The longest title, in characters.
@@ -20,9 +20,9 @@ pub(crate) fn check(new: &NewTaskRequest) -> Result<()> {
     check_title(&new.title)?;
     new.persona.as_deref().map_or(Ok(()), check_persona)?;
     check_verify(&new.verify)?;
-    check_length("dependencies", new.after.len())?;
+    check_length("dependencies", new.waits_for.after.len())?;
     check_limits(new.kind, new.limits)?;
-    check_early(new.kind, &new.needs, new.start_early)
+    new.waits_for.check(new.kind)
 }
 
 pub(super) fn check_limits(kind: TaskKind, limits: BudgetLimits) -> Result<()> {
@@ -31,18 +31,6 @@ pub(super) fn check_limits(kind: TaskKind, limits: BudgetLimits) -> Result<()> {
             .hint("give it to its tasks, or to all: git config axiom.budget.maxCost USD"));
     }
     Ok(())
-}
-
-pub(super) fn check_early(kind: TaskKind, needs: &[NeededReadyPoint], start_early: bool) -> Result<()> {
-    if kind != TaskKind::Task && !needs.is_empty() {
-        return Err(Error::new(Code::InvalidInput, format!("only a task waits for what is ready, not a {kind}"))
-            .hint("--after ID    waits until all of it is merged"));
-    }
-    if start_early && needs.is_empty() {
-        return Err(Error::new(Code::InvalidInput, "nothing says what the early start does not need")
-            .hint("name it: --after TASK:NAME --start-early"));
-    }
-    check_length("needs", needs.len())
 }
 
 pub(crate) fn check_title(title: &str) -> Result<()> {

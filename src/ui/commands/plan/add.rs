@@ -9,11 +9,10 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{input, open_configured};
 use axiom_agents::plan::by_hand;
-use axiom_agents::tasks::edit::NewTaskRequest;
+use axiom_agents::tasks::edit::{NewTaskRequest, TaskPrerequisites};
 use axiom_agents::tasks::limits;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::ids::TaskId;
-use axiom_model::queries::needs;
 use axiom_model::work::tasks::task::TaskKind;
 
 /// Arguments of `plan add`.
@@ -54,14 +53,13 @@ pub struct PlanAddTaskArgs {
 
 /// Adds a task to the plan and prints its id.
 pub fn run(args: &PlanAddTaskArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
-    let (after, needs) = needs::split(input::after(&args.after)?);
+    let waits_for = TaskPrerequisites::of(input::after(&args.after)?, false);
     let new = NewTaskRequest {
         id: args.id.as_deref().map(TaskId::new).transpose()?,
         kind: args.kind.parse::<TaskKind>()?,
         body: input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?,
         parent: args.parent.as_deref().map(TaskId::new).transpose()?,
-        after,
-        needs,
+        waits_for,
         persona: args.persona.clone(),
         verify: args.verify.clone(),
         ..NewTaskRequest::titled(args.title.clone())

@@ -10,12 +10,11 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{input, open, open_configured};
 use axiom_agents::tasks::edit;
-use axiom_agents::tasks::edit::NewTaskRequest;
+use axiom_agents::tasks::edit::{NewTaskRequest, TaskPrerequisites};
 use axiom_agents::tasks::limits;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::ids::TaskId;
 use axiom_model::queries::groups::TaskGroupTree;
-use axiom_model::queries::needs;
 use axiom_model::work::money::budget::BudgetLimits;
 use axiom_model::work::tasks::task::TaskKind;
 
@@ -85,15 +84,13 @@ pub struct TaskAddArgs {
 
 /// Adds a task and prints its id.
 pub fn run(args: &TaskAddArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
-    let (after, needs) = needs::split(input::after(&args.after)?);
+    let waits_for = TaskPrerequisites::of(input::after(&args.after)?, args.start_early);
     let new = NewTaskRequest {
         id: args.id.as_deref().map(TaskId::new).transpose()?,
         kind: args.kind.parse::<TaskKind>()?,
         body: input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?,
         parent: args.parent.as_deref().map(TaskId::new).transpose()?,
-        after,
-        needs,
-        start_early: args.start_early,
+        waits_for,
         persona: args.persona.clone(),
         verify: args.verify.clone(),
         limits: args.budget.read()?.on(BudgetLimits::default()),
