@@ -18,22 +18,22 @@ const PROMPT: &[u8] = b"{prompt}";
 const PROMPT_FILE: &[u8] = b"{promptFile}";
 
 /// Folders that a program is told.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ProgramFolders<'a> {
+#[derive(Debug)]
+pub(crate) struct ProgramFolders {
     /// For its temporary files.
-    pub temp: &'a Path,
+    pub temp: PathBuf,
     /// For its reports.
-    pub spool: &'a Path,
+    pub spool: PathBuf,
     /// Where it finds git axiom.
-    pub us: &'a Path,
+    pub us: PathBuf,
 }
 
 /// Starts the program of `spec` in its workspace, in a process group of its own.
-pub(crate) fn start(spec: &KeeperSpec, ProgramFolders { temp, spool, us }: ProgramFolders<'_>) -> Result<Child> {
+pub(crate) fn start(spec: &KeeperSpec, folders: &ProgramFolders) -> Result<Child> {
     let args = arguments(spec)?;
     let mut command = command(&spec.program);
     command.args(args.list).current_dir(&spec.workspace).process_group(0);
-    surroundings(&mut command, spec, ProgramFolders { temp, spool, us });
+    surroundings(&mut command, spec, folders);
     // A file rather than a pipe: its size has no limit, it is complete even if the keeper dies, and a program that does not
     // read it causes no error.
     let stdin = if spec.acp.is_some() {
@@ -53,7 +53,7 @@ pub(crate) fn start(spec: &KeeperSpec, ProgramFolders { temp, spool, us }: Progr
 
 /// Sets the environment: the inherited one, without git's repository-local variables and without the `AXIOM_` variables of
 /// an outer run, plus the keeper's own variables.
-fn surroundings(command: &mut Command, spec: &KeeperSpec, ProgramFolders { temp, spool, us }: ProgramFolders<'_>) {
+fn surroundings(command: &mut Command, spec: &KeeperSpec, ProgramFolders { temp, spool, us }: &ProgramFolders) {
     for (name, _) in env::all_vars() {
         let name_bytes = name.as_bytes();
         if name_bytes.starts_with(b"AXIOM_") && !name_bytes.starts_with(b"AXIOM_TEST_") {

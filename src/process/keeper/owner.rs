@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use signal_hook::consts::{SIGCHLD, SIGTERM};
 
-use super::recorded_keeper::Keeper;
+use super::agent::ProgramFolders;
+use super::recorded_keeper::{Keeper, KeeperOrders};
 use super::spool::SignalSpool;
 use super::{finding_us, run};
 use crate::client::control::{self, KeeperCommandSender};
@@ -98,9 +99,9 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     let temp = record.runtime.join("tmp");
     let spool_folder = temp.join(".axiom-spool");
     let (holds, (to, commands)) = (Arc::new(Mutex::new(ProcessHolds::default())), mpsc::channel());
-    let orders = KeeperCommandSender { to, rope: Arc::clone(&rope) };
+    let sender = KeeperCommandSender { to, rope: Arc::clone(&rope) };
     let ready = SignalSpool::open(&spool_folder, &spec.dir, spec.token.clone())
-        .and_then(|spool| control::serve(&record.socket, holds.clone(), orders).map(|()| spool))
+        .and_then(|spool| control::serve(&record.socket, holds.clone(), sender).map(|()| spool))
         .and_then(|spool| Ok((spool, finding_us::make_folder(&record.runtime)?)));
     let (spool, us) = match ready {
         Ok(ready) => ready,
@@ -118,14 +119,11 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
         record,
         begun,
         spool,
-        spool_folder,
-        temp,
-        us,
+        folders: ProgramFolders { temp, spool: spool_folder, us },
         rope,
         holds,
-        commands,
+        orders: KeeperOrders { commands, terminate },
         bell,
-        terminate,
         workspace_lock,
         written,
         _own_lock,

@@ -1,11 +1,11 @@
 //! A keeper that may start its program: what it holds, and where it works.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use super::agent::ProgramFolders;
 use super::spool::SignalSpool;
 use crate::client::control::KeeperCommand;
 use crate::os::bell::{WakeListener, WakeSender};
@@ -22,18 +22,13 @@ pub(crate) struct Keeper {
     /// When it started, on a clock that stands still while the machine sleeps.
     pub begun: Instant,
     pub spool: SignalSpool,
-    pub spool_folder: PathBuf,
-    pub temp: PathBuf,
-    /// The folder in which the program finds git axiom.
-    pub us: PathBuf,
+    pub folders: ProgramFolders,
     pub holds: Arc<Mutex<ProcessHolds>>,
-    pub commands: Receiver<KeeperCommand>,
+    pub orders: KeeperOrders,
     /// Rings when there is something to look at.
     pub bell: WakeListener,
     /// What rings it from other threads.
     pub rope: Arc<WakeSender>,
-    /// Whether SIGTERM was received: that is how a keeper is stopped when its socket was deleted.
-    pub terminate: Arc<AtomicBool>,
     pub workspace_lock: FileLock,
     /// The folders in which the program works: its workspace and the common git directory.
     pub written: Vec<FolderToSync>,
@@ -41,7 +36,21 @@ pub(crate) struct Keeper {
     pub _own_lock: FileLock,
 }
 
-impl Keeper {
+/// What a keeper is told to do.
+#[derive(Debug)]
+pub(crate) struct KeeperOrders {
+    /// What comes by its socket.
+    pub commands: Receiver<KeeperCommand>,
+    /// Whether SIGTERM was received: that is how a keeper is stopped when its socket was deleted.
+    pub terminate: Arc<AtomicBool>,
+}
+
+impl KeeperOrders {
+    /// The next command, where one came.
+    pub fn next(&self) -> Option<KeeperCommand> {
+        self.commands.try_recv().ok()
+    }
+
     /// Whether SIGTERM was received.
     pub fn is_terminated(&self) -> bool {
         self.terminate.load(Ordering::Relaxed)

@@ -1,12 +1,11 @@
 //! One run of the agent program: start, watch, end, record.
 
-use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitStatus};
 
 use super::acp::connection::AcpConnection;
-use super::agent::{self, ProgramFolders};
+use super::agent;
 use super::output::{AgentOutputCollector, AgentOutputSettings};
 use super::recorded_keeper::Keeper;
 use super::stream::{self, StreamRecorder};
@@ -90,8 +89,7 @@ fn has_worktree(keeper: &Keeper) -> bool {
 
 fn start(keeper: &mut Keeper) -> ProgramEnd {
     let failed = |e: Error| ProgramEnd::unstarted(EndCause::SpawnFailed { why: e.to_string() });
-    let folders = ProgramFolders { temp: &keeper.temp, spool: &keeper.spool_folder, us: &keeper.us };
-    let mut child = match agent::start(&keeper.spec, folders) {
+    let mut child = match agent::start(&keeper.spec, &keeper.folders) {
         Ok(child) => child,
         Err(error) => return failed(error),
     };
@@ -197,22 +195,22 @@ impl ProgramWatch<'_> {
             if reaper.status.is_some() {
                 return DESCENDANTS_GRACE;
             }
-            match self.keeper.commands.try_recv() {
-                Ok(KeeperCommand::Kill) => {
+            match self.keeper.orders.next() {
+                Some(KeeperCommand::Kill) => {
                     self.cause = EndCause::Killed;
                     return Duration::ZERO;
                 }
                 // The program may have ended by itself just now: then that is its end.
-                Ok(KeeperCommand::Stop) => {
+                Some(KeeperCommand::Stop) => {
                     reaper.collect();
                     if reaper.status.is_none() {
                         self.ask(EndCause::Stopped);
                     }
                     continue;
                 }
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
+                None => {}
             }
-            if self.keeper.is_terminated() {
+            if self.keeper.orders.is_terminated() {
                 self.ask(EndCause::Stopped);
             }
             if let Some(Err(error)) = self.told.as_mut().map(|told| told.record(&mut self.keeper.spool)) {
