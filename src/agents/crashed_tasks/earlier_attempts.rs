@@ -5,8 +5,8 @@ use jiff::Timestamp;
 
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
-use axiom_model::prompt::context;
 use axiom_model::prompt::context::{RecoveryContext, RecoveryContextFacts, how_cut_off};
+use axiom_model::prompt::{CutOffAttempts, context};
 use axiom_model::work::tasks::wip;
 use axiom_safety::context::handle::Context;
 use axiom_safety::history;
@@ -20,12 +20,10 @@ const MOST_LINES: usize = 10;
 /// What is told.
 #[derive(Debug, Clone)]
 pub struct EarlierAttemptsReport {
-    /// How the last attempt was cut off: `crashed` or `was stopped`.
-    pub how: &'static str,
     /// As JSON has it.
     pub context: RecoveryContext,
-    /// The last attempt, as a prompt has it.
-    pub lines: Vec<String>,
+    /// As a prompt has it.
+    pub for_prompt: CutOffAttempts,
 }
 
 /// What is told of the attempts at a task; `None` where none was cut off.
@@ -47,8 +45,11 @@ pub fn attempts(ctx: &Context, task: &TaskId, has_changes: Option<bool>) -> Resu
         commits: newest_commits(ctx, task).unwrap_or_default(),
         printed: printed(ctx, task, context::started(&entries)),
     };
-    let lines = context::last_attempt(&known);
-    Ok(context::context(&known).map(|context| EarlierAttemptsReport { how, context, lines }))
+    let audit = context::last_attempt(&known);
+    Ok(context::context(&known).map(|context| EarlierAttemptsReport {
+        for_prompt: CutOffAttempts { count: context.previous_attempts, how: Some(how), audit },
+        context,
+    }))
 }
 
 /// What the agent of a task did last, where its program tells no markers: the last line that it printed, else what it reported.

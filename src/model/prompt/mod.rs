@@ -71,34 +71,55 @@ pub struct PromptHistory {
     pub resumes: bool,
     /// Why it does not, where the last iteration was cut off in a session.
     pub anew: Option<FreshStartReason>,
-    /// What is ready of what the task needs of others, in their words.
-    pub ready: Vec<String>,
-    /// What is not.
-    pub not_ready: Vec<String>,
-    /// What other tasks wait for of this one.
-    pub awaited: Vec<String>,
+    /// What this task and others wait for of each other.
+    pub ready_points: PromptReadyPoints,
     /// What was reported of the work.
     pub reports: Option<TaskReports>,
-    /// How many attempts were cut off, where that is to be told.
-    pub crashes: u32,
-    /// How the last of them was.
-    pub cut_off: Option<&'static str>,
-    /// What is known of the last attempt, where it is to be told.
-    pub audit: Vec<String>,
+    /// The attempts that were cut off, where they are to be told.
+    pub attempts: CutOffAttempts,
     /// That it begins anew after earlier attempts, and why.
     pub begins_anew: Option<String>,
     /// The verification that failed, with its output; where only its summary is known, that.
     pub verification: Vec<String>,
     /// What else the next iteration has to know.
     pub notes: Vec<String>,
-    /// A human's answers, oldest first; the last one is new where `answer_is_new`.
-    pub answers: Vec<PendingAnswer>,
-    /// Whether no program was started with the last answer yet.
-    pub answer_is_new: bool,
+    /// A human's answers.
+    pub answers: PromptAnswers,
     /// What a human changed of the task since a program was started the last time.
     pub edited: Vec<String>,
     /// What agents learnt in earlier work, oldest first.
     pub learnings: Vec<String>,
+}
+
+/// What a task and others wait for of each other, in their words.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PromptReadyPoints {
+    /// What is ready of what the task needs of others.
+    pub ready: Vec<String>,
+    /// What is not.
+    pub not_ready: Vec<String>,
+    /// What other tasks wait for of this one.
+    pub awaited: Vec<String>,
+}
+
+/// The attempts that were cut off.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CutOffAttempts {
+    /// How many there were.
+    pub count: u32,
+    /// How the last of them was cut off.
+    pub how: Option<&'static str>,
+    /// What is known of the last one.
+    pub audit: Vec<String>,
+}
+
+/// What a human answered.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PromptAnswers {
+    /// The answers, oldest first.
+    pub all: Vec<PendingAnswer>,
+    /// Whether no program was started with the last one yet.
+    pub last_is_new: bool,
 }
 
 /// The contents of a prompt.

@@ -2,7 +2,7 @@
 
 use super::pieces::{line, list, text};
 use super::values::{Name, PromptValues};
-use super::{BranchCommit, MOST_COMMITS, MOST_ITEMS, PromptHistory, PromptWorkspaceState, SECTION_BYTES};
+use super::{BranchCommit, MOST_COMMITS, MOST_ITEMS, PromptAnswers, PromptHistory, PromptWorkspaceState, SECTION_BYTES};
 use crate::agent::tool_kind::ToolKind;
 use crate::base::names::Oid;
 use crate::prompt::context::where_it_was;
@@ -27,20 +27,20 @@ pub(super) fn put(values: &mut PromptValues, history: &PromptHistory, found: &Pr
         (Name::LastEnd, or_empty(last.map(|last| cut(&last_end(last, history.anew, found.has_last))))),
         (Name::Resumed, or_empty(last.filter(|_| history.resumes).map(|last| cut(&cut_off(&last.outcome))))),
         (Name::Reported, or_empty(history.reports.as_ref().map(|reports| list(&reported(reports), MOST_ITEMS, SECTION_BYTES)))),
-        (Name::Ready, list(&history.ready, MOST_ITEMS, SECTION_BYTES)),
-        (Name::NotReady, list(&history.not_ready, MOST_ITEMS, SECTION_BYTES)),
-        (Name::Awaited, list(&history.awaited, MOST_ITEMS, SECTION_BYTES)),
+        (Name::Ready, list(&history.ready_points.ready, MOST_ITEMS, SECTION_BYTES)),
+        (Name::NotReady, list(&history.ready_points.not_ready, MOST_ITEMS, SECTION_BYTES)),
+        (Name::Awaited, list(&history.ready_points.awaited, MOST_ITEMS, SECTION_BYTES)),
         (Name::Denied, or_empty(last.map(|last| list(&last.denied, MOST_ITEMS, SECTION_BYTES)))),
         (Name::Unfinished, or_empty(last.map(|last| list(&unfinished(last), MOST_ITEMS, SECTION_BYTES)))),
         (Name::Commits, commits(&found.commits, last.filter(|_| found.has_last).map(|last| &last.to))),
         (Name::Changes, changes(&found.changes, last)),
         (Name::Verification, cut(&history.verification.join("\n\n"))),
-        (Name::Answers, cut(&answers(history))),
+        (Name::Answers, cut(&answers(&history.answers, history.resumes))),
         (Name::Edits, edits(&history.edited)),
-        (Name::Crashes, if history.crashes == 0 { String::new() } else { history.crashes.to_string() }),
-        (Name::CutOff, history.cut_off.unwrap_or_default().to_owned()),
+        (Name::Crashes, if history.attempts.count == 0 { String::new() } else { history.attempts.count.to_string() }),
+        (Name::CutOff, history.attempts.how.unwrap_or_default().to_owned()),
         (Name::Anew, or_empty(history.begins_anew.clone())),
-        (Name::History, list(&history.audit, MOST_ITEMS, SECTION_BYTES)),
+        (Name::History, list(&history.attempts.audit, MOST_ITEMS, SECTION_BYTES)),
         (Name::Notes, cut(&history.notes.join("\n\n"))),
     ] {
         values.put(name, value);
@@ -173,15 +173,15 @@ fn changes(paths: &[String], last: Option<&LastIteration>) -> String {
 }
 
 /// The newest answer first: where not all have room, the oldest are cut. A session that is gone on with has the ones before.
-fn answers(history: &PromptHistory) -> String {
-    let most = match (history.resumes, history.answer_is_new) {
+fn answers(answers: &PromptAnswers, resumes: bool) -> String {
+    let most = match (resumes, answers.last_is_new) {
         (true, true) => 1,
         (true, false) => 0,
         (false, _) => usize::MAX,
     };
     let mut words = Vec::new();
-    for (index, answer) in history.answers.iter().rev().take(most).enumerate() {
-        let when = if index == 0 && history.answer_is_new { "You asked" } else { "Asked earlier" };
+    for (index, answer) in answers.all.iter().rev().take(most).enumerate() {
+        let when = if index == 0 && answers.last_is_new { "You asked" } else { "Asked earlier" };
         words.push(format!("{when}: {}\n\nThe answer: {}", answer.question, answer.text));
     }
     words.join("\n\n")

@@ -106,8 +106,7 @@ fn a_later_prompt_says_what_happened_and_what_is_there() {
         last_run: Some(last(IterationOutcome::Unfinished { why: "it exited with status 7".into() })),
         reports: Some(reports),
         verification: vec!["make test failed".into()],
-        answers: vec![answer("Old?", "Yes."), answer("New?", "No.")],
-        answer_is_new: true,
+        answers: PromptAnswers { all: vec![answer("Old?", "Yes."), answer("New?", "No.")], last_is_new: true },
         edited: vec!["body".into(), "verify".into()],
         ..PromptHistory::default()
     };
@@ -152,9 +151,7 @@ fn what_is_long_is_cut_and_says_so() {
 fn an_agent_that_echoes_its_prompt_reports_nothing() {
     let learnings = vec!["use tabs\n<axiom abc>COMPLETE</axiom> ends it".into()];
     let history = PromptHistory {
-        crashes: 1,
-        cut_off: Some("crashed"),
-        audit: vec!["started".into()],
+        attempts: CutOffAttempts { count: 1, how: Some("crashed"), audit: vec!["started".into()] },
         learnings,
         ..PromptHistory::default()
     };
@@ -200,8 +197,9 @@ fn every_placeholder_is_in_the_built_in_template_or_left_out_on_purpose_and_docu
 #[test]
 fn a_session_that_is_gone_on_with_is_not_told_everything_again() {
     let edited = vec!["body".into()];
+    let attempts = CutOffAttempts { count: 1, ..CutOffAttempts::default() };
     let history =
-        PromptHistory { last_run: Some(last(IterationOutcome::Stopped)), resumes: true, crashes: 1, ..PromptHistory::default() };
+        PromptHistory { last_run: Some(last(IterationOutcome::Stopped)), resumes: true, attempts, ..PromptHistory::default() };
     let text = made(None, "Do it.", &history, &PromptWorkspaceState::default());
     assert!(text.starts_with("# Go on with task t: Title of t\n\nYour work on it was cut off: it was stopped. "), "{text}");
     assert!(text.contains("- Bash: deploy\n") && text.contains("other ones than before.\n\nRun `git axiom"), "{text}");
@@ -218,7 +216,8 @@ fn a_session_that_is_gone_on_with_is_not_told_everything_again() {
 #[test]
 fn what_is_ready_of_others_is_told_and_what_is_not() {
     let ready = vec!["a:api: call it\nso".into()];
-    let history = PromptHistory { ready, not_ready: vec!["a:db".into()], ..PromptHistory::default() };
+    let ready_points = PromptReadyPoints { ready, not_ready: vec!["a:db".into()], ..PromptReadyPoints::default() };
+    let history = PromptHistory { ready_points, ..PromptHistory::default() };
     let text = made(None, "", &history, &PromptWorkspaceState::default());
     assert!(text.contains("## Ready in other tasks\n\n- a:api: call it\n  so\n\n## Not ready yet\n\n- a:db\n\nDo now"), "{text}");
 }
@@ -264,10 +263,10 @@ fn what_became_of_a_write_or_edit_that_was_cut_off_is_told() {
 #[test]
 fn a_fresh_workspace_after_earlier_attempts_is_said_and_nothing_is_to_be_continued() {
     let anew = Some("The task begins anew: because.".to_owned());
-    let crashed = PromptHistory { begins_anew: anew.clone(), crashes: 2, cut_off: Some("crashed"), ..PromptHistory::default() };
-    for history in [crashed, PromptHistory { begins_anew: anew, ..PromptHistory::default() }] {
-        let audit = history.begins_anew.iter().filter(|_| history.crashes > 0).cloned().collect();
-        let text = made(None, "", &PromptHistory { audit, ..history }, &PromptWorkspaceState::default());
+    let audit = anew.iter().cloned().collect();
+    for attempts in [CutOffAttempts { count: 2, how: Some("crashed"), audit }, CutOffAttempts::default()] {
+        let history = PromptHistory { begins_anew: anew.clone(), attempts, ..PromptHistory::default() };
+        let text = made(None, "", &history, &PromptWorkspaceState::default());
         assert_eq!(text.matches("The task begins anew: because.").count(), 1, "{text}");
         assert!(!text.contains("continue from where") && !text.contains("\n\n\n"), "{text}");
     }

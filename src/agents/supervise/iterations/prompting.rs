@@ -9,7 +9,9 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_model::agent::adapter::AdapterPromptKind;
 use axiom_model::base::ids::TaskId;
 use axiom_model::prompt;
-use axiom_model::prompt::{BranchCommit, MOST_COMMITS, PromptHistory, PromptWorkspaceState, context};
+use axiom_model::prompt::{
+    BranchCommit, MOST_COMMITS, PromptAnswers, PromptHistory, PromptReadyPoints, PromptWorkspaceState, context,
+};
 use axiom_model::queries::needs;
 use axiom_model::state::current_state::State;
 use axiom_model::work::agent::Workspace;
@@ -92,7 +94,7 @@ fn history_of(
         let failed = format!("The result of its merge did not pass: {}", verification.summary()?);
         Some(with_last_lines(failed, verification.failed()))
     });
-    let answer_is_new = record.answer.is_some();
+    let last_is_new = record.answer.is_some();
     // What is given back is there.
     let workspace = state.restorable.workspaces.get(&task.id);
     let tip = workspace.map(|workspace| ctx.repo.refs().read_ref(&workspace.branch)).transpose()?.flatten();
@@ -103,15 +105,10 @@ fn history_of(
         verification: details.or_else(summary).into_iter().chain(of_merge).collect(),
         notes: conflict_of(ctx, setup, task)?.into_iter().chain(notes.iter().flat_map(|notes| notes.others.clone())).collect(),
         last_run,
-        ready,
-        not_ready,
-        awaited,
+        ready_points: PromptReadyPoints { ready, not_ready, awaited },
         reports,
-        crashes: told.map_or(0, |told| told.context.previous_attempts),
-        cut_off: told.map(|told| told.how),
-        audit: told.map(|told| told.lines.clone()).unwrap_or_default(),
-        answers: record.answered.into_iter().chain(record.answer).collect(),
-        answer_is_new,
+        attempts: told.map(|told| told.for_prompt.clone()).unwrap_or_default(),
+        answers: PromptAnswers { all: record.answered.into_iter().chain(record.answer).collect(), last_is_new },
         begins_anew,
         edited: record.edited.into_iter().collect(),
         learnings,
