@@ -236,16 +236,16 @@ fn cut_off(
     let reason = match (becomes, asks) {
         (CrashedTaskFate::Failed, _) => format!("{why}, and it has crashed too often"),
         (CrashedTaskFate::Resumed | CrashedTaskFate::Reset | CrashedTaskFate::Left, true) => {
-            format!("{why}; recovery.evaluator decides; by the rules: {}{then}", in_words(&decision, facts.changed))
+            format!("{why}; recovery.evaluator decides; by the rules: {}{then}", in_words(&decision, facts.work.changed))
         }
         (CrashedTaskFate::Resumed | CrashedTaskFate::Reset | CrashedTaskFate::Left, false) => {
-            format!("{why}; {}{then}", in_words(&decision, facts.changed))
+            format!("{why}; {}{then}", in_words(&decision, facts.work.changed))
         }
     };
     let reported = heard.reports.recorded_at;
     let kept = captured.max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
     let anew = decision.action == CrashAction::RestartTask;
-    let is_there = facts.changed > 0 && facts.place == WorkPlace::There;
+    let is_there = facts.work.changed > 0 && facts.place == WorkPlace::There;
     let piece = CrashedTaskTimes {
         begun: work.claimed_at,
         ended: lived_until(&run, saved_at),

@@ -18,7 +18,7 @@ use axiom_model::agent::tool_kind::ToolKind;
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::Oid;
 use axiom_model::queries::task_standing::TaskPartCounts;
-use axiom_model::recovery::decide::CrashFacts;
+use axiom_model::recovery::decide::{ChangedWork, CrashFacts, CutOffProgram, IterationCounters};
 use axiom_model::recovery::files::{FileState, recent_since};
 use axiom_model::recovery::last_signals::CrashedIterationSignals;
 use axiom_model::state::current_state::State;
@@ -121,8 +121,7 @@ fn beneath(workspace: &str, place: &str) -> Option<PathBuf> {
 /// The iterations of a task, what they used, and what its agents reported.
 #[derive(Debug, Default)]
 pub struct TaskIterationTotals {
-    iterations: u32,
-    tokens: Option<u64>,
+    counted: IterationCounters,
     reports: TaskReports,
 }
 
@@ -131,20 +130,25 @@ impl TaskIterationTotals {
     pub fn of(state: &State, task: &TaskId) -> Self {
         let record = state.record.tasks.get(task);
         Self {
-            iterations: record.map_or(0, |record| record.iterations),
-            tokens: record.and_then(|record| record.tokens_used),
+            counted: IterationCounters {
+                iterations: record.map_or(0, |record| record.iterations),
+                tokens: record.and_then(|record| record.tokens_used),
+            },
             reports: state.reports(task).cloned().unwrap_or_default(),
         }
     }
 
     /// As it will be recorded once the iteration is that was cut off, of which this was heard.
     pub fn with(state: &State, task: &TaskId, heard: &CrashedIterationSignals) -> Self {
-        let recorded = Self::of(state, task);
+        let recorded = Self::of(state, task).counted;
         let tokens = match (recorded.tokens, heard.told.usage.tokens()) {
             (Some(before), Some(more)) => Some(before.saturating_add(more)),
             (before, more) => more.or(before),
         };
-        Self { iterations: recorded.iterations.saturating_add(1), tokens, reports: heard.reports.clone() }
+        Self {
+            counted: IterationCounters { iterations: recorded.iterations.saturating_add(1), tokens },
+            reports: heard.reports.clone(),
+        }
     }
 }
 
@@ -153,33 +157,32 @@ pub fn facts(
     ctx: &Context,
     task: &TaskId,
     run: (IterationRecordState, Option<&CutOffPoint>),
-    counted: &TaskIterationTotals,
+    totals: &TaskIterationTotals,
 ) -> Result<CrashFacts> {
-    let ((recorded, cut), state, reports) = (run, ctx.state(), &counted.reports);
+    let ((recorded, cut), state, reports) = (run, ctx.state(), &totals.reports);
     let record = state.record.tasks.get(task);
     let is_paused = state.record.session.as_ref().is_some_and(|session| session.paused_at.is_some());
     let mut facts = CrashFacts {
         recorded,
-        marker: cut.and_then(|cut| cut.marker.clone()),
-        tells_markers: cut.is_some_and(|cut| cut.tells_markers),
-        effect: cut.map_or(ToolCallEffect::Unknown, |cut| cut.effect),
+        program: CutOffProgram {
+            marker: cut.and_then(|cut| cut.marker.clone()),
+            tells_markers: cut.is_some_and(|cut| cut.tells_markers),
+            effect: cut.map_or(ToolCallEffect::Unknown, |cut| cut.effect),
+        },
         saved_at: cut.map(|cut| cut.saved_at).or(record.and_then(|record| record.set_aside)),
         paused: is_paused || record.is_some_and(|record| record.set_aside.is_some()),
-        iterations: counted.iterations,
-        tokens: counted.tokens,
+        counted: totals.counted,
         progress: reports.progress.or_else(|| TaskPartCounts::of_reports(reports).percent()),
         said_of_this: false,
         given_back: reports.given_back,
         place: work_places::place(ctx, task)?,
         tests_pass: None,
         has_steps: state.restorable.tasks.get(task).is_some_and(|case| !case.verify.is_empty()),
-        changed: 0,
-        empty: 0,
-        recent: None,
-        commits: 0,
+        work: ChangedWork::default(),
     };
     let Some(workspace) = state.restorable.workspaces.get(task) else { return Ok(facts) };
-    let found = count_changes(ctx, (task, workspace), &mut facts)?;
+    let found = scan_work(ctx, (task, workspace), facts.saved_at)?;
+    facts.work = found.work;
     let said_at = cut.and_then(|cut| cut.progress_at);
     facts.said_of_this = said_at.is_some_and(|said| found.newest.is_none_or(|newest| newest <= said));
     if let (Some(case), Some(tip)) = (state.restorable.tasks.get(task), found.clean_at) {
@@ -193,6 +196,7 @@ pub fn facts(
 /// What was found in a workspace.
 #[derive(Debug, Default)]
 struct WorkspaceScan {
+    work: ChangedWork,
     /// The branch's commit, where nothing is uncommitted.
     clean_at: Option<Oid>,
     /// When a changed file was changed last.
@@ -208,9 +212,9 @@ pub fn file_state(ctx: &Context, task: &TaskId, saved_at: Option<Timestamp>) -> 
 }
 
 /// The files in which the branch differs from where it began, and those that are uncommitted.
-fn count_changes(ctx: &Context, (task, workspace): (&TaskId, &Workspace), facts: &mut CrashFacts) -> Result<WorkspaceScan> {
+fn scan_work(ctx: &Context, (task, workspace): (&TaskId, &Workspace), saved_at: Option<Timestamp>) -> Result<WorkspaceScan> {
     let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(WorkspaceScan::default()) };
-    let (mut is_clean, mut left) = (false, Vec::new());
+    let (mut work, mut is_clean, mut left) = (ChangedWork::default(), false, Vec::new());
     let mut changed: HashSet<String> = HashSet::new();
     // A commit that the machine lost is a reason to recover, so it is none to fail.
     let all = if tip == workspace.base { Ok(Default::default()) } else { committed(ctx, &workspace.base, &tip) };
@@ -219,10 +223,10 @@ fn count_changes(ctx: &Context, (task, workspace): (&TaskId, &Workspace), facts:
         Default::default()
     });
     for change in changes {
-        facts.empty += u64::from(change.new.as_ref().is_some_and(|new| EMPTY.contains(&new.oid.as_str())));
+        work.empty += u64::from(change.new.as_ref().is_some_and(|new| EMPTY.contains(&new.oid.as_str())));
         changed.insert(change.path.to_string());
     }
-    facts.commits = log.iter().filter(|commit| !wip::is_wip(&commit.subject)).count() as u64;
+    work.commits = log.iter().filter(|commit| !wip::is_wip(&commit.subject)).count() as u64;
     if let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
         // What cannot be listed is not known, and no reason to fail.
         let known = if ctx.repo.quick_captures().is_certainly_clean(&entry.worktree).unwrap_or_default() {
@@ -242,13 +246,13 @@ fn count_changes(ctx: &Context, (task, workspace): (&TaskId, &Workspace), facts:
         let place = Path::new(&workspace.path).join(entry.path.to_path());
         let is_empty = place.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0);
         if changed.insert(entry.path.to_string()) {
-            facts.empty += u64::from(is_empty);
+            work.empty += u64::from(is_empty);
         }
     }
-    facts.changed = changed.len() as u64;
+    work.changed = changed.len() as u64;
     let times = times_of(Path::new(&workspace.path), &changed);
-    facts.recent = recent_of(&times, facts.saved_at.unwrap_or(Timestamp::MAX));
-    Ok(WorkspaceScan { clean_at: is_clean.then_some(tip), newest: times.into_iter().max() })
+    work.recent = recent_of(&times, saved_at.unwrap_or(Timestamp::MAX));
+    Ok(WorkspaceScan { work, clean_at: is_clean.then_some(tip), newest: times.into_iter().max() })
 }
 
 /// The files in which a branch differs from where it began, and its newest commits since.

@@ -143,20 +143,14 @@ impl fmt::Display for CrashDecision {
 pub struct CrashFacts {
     /// What is recorded of the iteration.
     pub recorded: IterationRecordState,
-    /// The last marker.
-    pub marker: Option<IterationMarker>,
-    /// Whether the program's output has markers.
-    pub tells_markers: bool,
-    /// What is found of the effect of a begun call.
-    pub effect: ToolCallEffect,
+    /// Where its program was.
+    pub program: CutOffProgram,
     /// The last sign of life, or the time of the pause.
     pub saved_at: Option<Timestamp>,
     /// Whether a human paused or stopped the work: it does not age.
     pub paused: bool,
-    /// How many iterations the task has had.
-    pub iterations: u32,
-    /// The tokens that they used, where that is known.
-    pub tokens: Option<u64>,
+    /// The iterations of the task.
+    pub counted: IterationCounters,
     /// The progress in percent: what the agent said, else its parts.
     pub progress: Option<u8>,
     /// Whether nothing was changed since that progress was said in this iteration: it is said of what is there.
@@ -169,7 +163,50 @@ pub struct CrashFacts {
     pub tests_pass: Option<bool>,
     /// Whether the task has verify steps.
     pub has_steps: bool,
-    /// How many files the branch and the workspace differ in from where the task began, and how many of them are empty.
+    /// What there is of the work.
+    pub work: ChangedWork,
+}
+
+/// Where the program of an iteration was that was cut off.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CutOffProgram {
+    /// The last marker.
+    pub marker: Option<IterationMarker>,
+    /// Whether the program's output has markers.
+    pub tells_markers: bool,
+    /// What is found of the effect of a begun call.
+    pub effect: ToolCallEffect,
+}
+
+impl CutOffProgram {
+    /// What follows for the iteration.
+    pub fn follow(&self) -> CrashFollowUp {
+        follow(self.marker.as_ref(), self.effect)
+    }
+}
+
+/// How much was done in iterations, by their records.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IterationCounters {
+    /// How many there were.
+    pub iterations: u32,
+    /// The tokens that they used, where that is known.
+    pub tokens: Option<u64>,
+}
+
+impl IterationCounters {
+    /// Why they cannot both be right: fifty iterations cannot have used no tokens. Unknown is not 0.
+    fn contradiction(&self) -> Option<String> {
+        let iterations = count(self.iterations as usize, "iteration");
+        (self.iterations > 1 && self.tokens == Some(0))
+            .then(|| format!("its counters contradict each other: {iterations} and no tokens"))
+    }
+}
+
+/// What there is of the work on a task, in its branch and workspace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChangedWork {
+    /// How many files differ from where the task began.
     pub changed: u64,
     /// The empty ones of them.
     pub empty: u64,
@@ -177,6 +214,34 @@ pub struct CrashFacts {
     pub recent: Option<u64>,
     /// How many commits the agent made itself.
     pub commits: u64,
+}
+
+impl ChangedWork {
+    /// The decision by what there is, where nothing was said of how far the work is.
+    fn weigh(&self) -> (CrashAction, String) {
+        let changed = self.in_words();
+        if self.changed == 0 {
+            return (CrashAction::RestartTask, "nothing was changed yet".into());
+        }
+        if self.empty == self.changed {
+            return (CrashAction::RestartTask, format!("all that was changed is empty: {changed}"));
+        }
+        if self.commits > 0 {
+            let commits = count(usize::try_from(self.commits).unwrap_or(usize::MAX), "commit");
+            return (CrashAction::ContinueTask, format!("its agent made {commits}; {changed}"));
+        }
+        if self.recent == Some(0) {
+            return (CrashAction::HumanReview, format!("{changed}, none of them in the last hour before it was cut off"));
+        }
+        if self.changed >= MANY_FILES {
+            return (CrashAction::HumanReview, format!("{changed}, and nothing was said of how far the work is"));
+        }
+        (CrashAction::ContinueTask, format!("its work is there: {changed}"))
+    }
+
+    fn in_words(&self) -> String {
+        count(usize::try_from(self.changed).unwrap_or(usize::MAX), "changed file")
+    }
 }
 
 /// The settings that count.
@@ -205,13 +270,13 @@ pub fn decided(
     now: Timestamp,
 ) -> Option<CrashDecision> {
     let Some(action) = by_human else { return certain(facts, limits, now) };
-    let follow = follow(facts.marker.as_ref(), facts.effect);
+    let follow = facts.program.follow();
     Some(CrashDecision { action, reasoning: "a human decided so".to_owned(), by: CrashDecider::Human, follow })
 }
 
 /// The decision where it is certain; `None` where it has to be weighed.
 pub fn certain(facts: &CrashFacts, limits: CrashDecisionLimits, now: Timestamp) -> Option<CrashDecision> {
-    let follow = follow(facts.marker.as_ref(), facts.effect);
+    let follow = facts.program.follow();
     let decided = |action, reasoning: String| Some(CrashDecision { action, reasoning, by: CrashDecider::Rules, follow });
     if let Some(gone) = gone(facts) {
         return Some(CrashDecision { follow, ..gone });
@@ -226,11 +291,10 @@ pub fn certain(facts: &CrashFacts, limits: CrashDecisionLimits, now: Timestamp) 
         IterationRecordState::Damaged => {
             return decided(CrashAction::RestartTask, "the record of the iteration is damaged".into());
         }
-        IterationRecordState::Whole if is_inconsistent(facts) => {
-            let iterations = count(facts.iterations as usize, "iteration");
-            return decided(CrashAction::RestartTask, format!("its counters contradict each other: {iterations} and no tokens"));
-        }
         IterationRecordState::Whole => {}
+    }
+    if let Some(why) = facts.counted.contradiction() {
+        return decided(CrashAction::RestartTask, why);
     }
     if !limits.auto_reset {
         return decided(CrashAction::HumanReview, "recovery.autoResetOrphaned is off".into());
@@ -239,15 +303,16 @@ pub fn certain(facts: &CrashFacts, limits: CrashDecisionLimits, now: Timestamp) 
         let hours = now.duration_since(saved).as_hours();
         return decided(CrashAction::RestartTask, format!("its last sign of life was {hours} hours ago"));
     }
-    if let Some(progress) = is_under.filter(|_| limits.for_all || facts.marker.is_none()) {
+    if let Some(progress) = is_under.filter(|_| limits.for_all || facts.program.marker.is_none()) {
         return decided(CrashAction::RestartTask, format!("{progress}% is under the threshold of {}%", limits.threshold));
     }
-    match &facts.marker {
+    let tells_markers = facts.program.tells_markers;
+    match &facts.program.marker {
         Some(marker) => decided(CrashAction::ContinueTask, format!("{}; {}", marker.in_words(), follow.in_words())),
-        None if facts.tells_markers && facts.changed > 0 && facts.commits == 0 && facts.iterations <= 1 => {
+        None if tells_markers && facts.work.changed > 0 && facts.work.commits == 0 && facts.counted.iterations <= 1 => {
             decided(CrashAction::RestartTask, "files were changed, and its program has told nothing".into())
         }
-        None if facts.tells_markers => decided(CrashAction::ContinueTask, format!("no request was sent; {}", follow.in_words())),
+        None if tells_markers => decided(CrashAction::ContinueTask, format!("no request was sent; {}", follow.in_words())),
         None => None,
     }
 }
@@ -269,56 +334,32 @@ fn given_back() -> String {
 /// The decision on work whose session was paused and then ended, where it is certain; `None` where it has to be weighed. Its iterations
 /// were ended, not cut off, however long ago and however little was done.
 pub fn certain_after_pause(facts: &CrashFacts) -> Option<CrashDecision> {
-    let iterations = count(facts.iterations as usize, "iteration");
-    let reasoning = format!("its counters contradict each other: {iterations} and no tokens");
-    let follow = follow(facts.marker.as_ref(), facts.effect);
+    let follow = facts.program.follow();
     let decided = |action, reasoning| Some(CrashDecision { action, reasoning, by: CrashDecider::Rules, follow });
     match gone(facts) {
         Some(gone) => Some(gone),
         None if facts.given_back => decided(CrashAction::ContinueTask, given_back()),
-        None if is_inconsistent(facts) => decided(CrashAction::RestartTask, reasoning),
-        None => None,
+        None => facts.counted.contradiction().and_then(|why| decided(CrashAction::RestartTask, why)),
     }
-}
-
-/// Fifty iterations cannot have used no tokens. Unknown is not 0.
-fn is_inconsistent(facts: &CrashFacts) -> bool {
-    facts.iterations > 1 && facts.tokens == Some(0)
 }
 
 /// The decision by files, counters and reports.
 pub fn by_rules(facts: &CrashFacts) -> CrashDecision {
     let (action, reasoning) = weigh(facts);
-    CrashDecision { action, reasoning, by: CrashDecider::Rules, follow: follow(facts.marker.as_ref(), facts.effect) }
+    CrashDecision { action, reasoning, by: CrashDecider::Rules, follow: facts.program.follow() }
 }
 
 fn weigh(facts: &CrashFacts) -> (CrashAction, String) {
-    let changed = count(usize::try_from(facts.changed).unwrap_or(usize::MAX), "changed file");
     match (facts.progress, facts.tests_pass) {
         (Some(100), Some(true)) if facts.said_of_this => {
-            return (CrashAction::NextTask, "it was reported as 100% done, and its tests pass".into());
+            (CrashAction::NextTask, "it was reported as 100% done, and its tests pass".into())
         }
         (Some(100), None) if facts.said_of_this && facts.has_steps => {
-            return (CrashAction::NextTask, "it was reported as 100% done; whether its tests pass is found out first".into());
+            (CrashAction::NextTask, "it was reported as 100% done; whether its tests pass is found out first".into())
         }
-        (Some(percent), _) => return (CrashAction::ContinueTask, format!("{percent}% of it was reported as done; {changed}")),
-        (None, _) => {}
+        (Some(percent), _) => {
+            (CrashAction::ContinueTask, format!("{percent}% of it was reported as done; {}", facts.work.in_words()))
+        }
+        (None, _) => facts.work.weigh(),
     }
-    if facts.changed == 0 {
-        return (CrashAction::RestartTask, "nothing was changed yet".into());
-    }
-    if facts.empty == facts.changed {
-        return (CrashAction::RestartTask, format!("all that was changed is empty: {changed}"));
-    }
-    if facts.commits > 0 {
-        let commits = count(usize::try_from(facts.commits).unwrap_or(usize::MAX), "commit");
-        return (CrashAction::ContinueTask, format!("its agent made {commits}; {changed}"));
-    }
-    if facts.recent == Some(0) {
-        return (CrashAction::HumanReview, format!("{changed}, none of them in the last hour before it was cut off"));
-    }
-    if facts.changed >= MANY_FILES {
-        return (CrashAction::HumanReview, format!("{changed}, and nothing was said of how far the work is"));
-    }
-    (CrashAction::ContinueTask, format!("its work is there: {changed}"))
 }

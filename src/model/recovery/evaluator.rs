@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::decide::{CrashAction, CrashDecider, CrashDecision, CrashFacts};
 use super::files::FileState;
 use crate::base::ids::TaskId;
-use crate::work::iteration_marker::{IterationMarker, follow};
+use crate::work::iteration_marker::IterationMarker;
 use axiom_base::error::{Code, Error, Result};
 
 /// How many characters of a reasoning are kept.
@@ -78,6 +78,6 @@ pub fn answer(output: &str, facts: &CrashFacts) -> Result<CrashDecision> {
     if reasoning.trim().is_empty() {
         return Err(bad("it gives no reasoning"));
     }
-    let follow = follow(facts.marker.as_ref(), facts.effect);
+    let follow = facts.program.follow();
     Ok(CrashDecision { action: answer.action, reasoning: reasoning.trim().to_owned(), by: CrashDecider::Evaluator, follow })
 }

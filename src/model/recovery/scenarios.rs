@@ -3,22 +3,22 @@
 
 use super::decide::CrashAction::{ContinueTask, HumanReview, NextTask, RestartTask};
 use super::decide::{
-    CrashDecisionLimits, CrashFacts, LastCrashDecision, MANY_FILES, MayBeginAnew, WorkPlace, by_rules, certain,
-    certain_after_pause,
+    ChangedWork, CrashDecisionLimits, CrashFacts, CutOffProgram, IterationCounters, LastCrashDecision, MANY_FILES, MayBeginAnew,
+    WorkPlace, by_rules, certain, certain_after_pause,
 };
-use super::tests::{LIMITS, NOW, both, decide, facts, hours_ago, with_marker};
+use super::tests::{LIMITS, NOW, both, changed, decide, facts, hours_ago, with_marker};
 use crate::agent::tool_kind::ToolKind;
 use crate::work::iteration_marker::{CrashFollowUp, IterationRecordState, MarkerKind, ToolCallEffect};
 
 #[test]
 fn table_auth_implementation_continues() {
-    both(&CrashFacts { changed: 1, ..facts() }, ContinueTask);
+    both(&CrashFacts { work: changed(1), ..facts() }, ContinueTask);
 }
 
 #[test]
 fn table_test_writing_restarts() {
-    both(&CrashFacts { changed: 1, empty: 1, ..facts() }, RestartTask);
-    both(&CrashFacts { changed: 0, ..facts() }, RestartTask);
+    both(&CrashFacts { work: ChangedWork { changed: 1, empty: 1, ..facts().work }, ..facts() }, RestartTask);
+    both(&CrashFacts { work: changed(0), ..facts() }, RestartTask);
 }
 
 #[test]
@@ -42,10 +42,14 @@ fn a_hundred_percent_counts_only_for_what_it_was_said_of() {
 fn what_was_given_back_to_an_agent_goes_on() {
     for facts in [
         facts(),
-        CrashFacts { changed: 0, ..facts() },
+        CrashFacts { work: changed(0), ..facts() },
         CrashFacts { progress: Some(5), ..facts() },
         CrashFacts { progress: Some(100), tests_pass: Some(true), has_steps: true, ..facts() },
-        CrashFacts { recent: Some(0), changed: MANY_FILES, saved_at: Some(hours_ago(300)), ..facts() },
+        CrashFacts {
+            work: ChangedWork { recent: Some(0), changed: MANY_FILES, ..facts().work },
+            saved_at: Some(hours_ago(300)),
+            ..facts()
+        },
         CrashFacts { recorded: IterationRecordState::Damaged, ..facts() },
         with_marker(MarkerKind::ToolStarted, Some(ToolKind::Edit)),
     ] {
@@ -64,7 +68,8 @@ fn what_was_given_back_to_an_agent_goes_on() {
 fn edge_case_6_a_workspace_that_is_gone_begins_anew_or_a_human_agrees() {
     for percent in [None, Some(5), Some(80), Some(100)] {
         let there = CrashFacts { progress: percent, given_back: percent == Some(5), ..facts() };
-        let gone = |may| CrashFacts { place: WorkPlace::Gone(may), changed: 0, ..there.clone() };
+        let gone =
+            |may| CrashFacts { place: WorkPlace::Gone(may), work: ChangedWork { changed: 0, ..there.work }, ..there.clone() };
         both(&gone(MayBeginAnew::Yes), RestartTask);
         both(&gone(MayBeginAnew::Asks), HumanReview);
     }
@@ -75,39 +80,39 @@ fn edge_case_6_a_workspace_that_is_gone_begins_anew_or_a_human_agrees() {
 
 #[test]
 fn table_unknown_state_is_reviewed() {
-    both(&CrashFacts { recent: Some(0), ..facts() }, HumanReview);
-    both(&CrashFacts { recent: None, ..facts() }, ContinueTask);
+    both(&CrashFacts { work: ChangedWork { recent: Some(0), ..facts().work }, ..facts() }, HumanReview);
+    both(&CrashFacts { work: ChangedWork { recent: None, ..facts().work }, ..facts() }, ContinueTask);
 }
 
 #[test]
 fn scenario_1_orchestrator_crash_mid_task() {
-    both(&CrashFacts { changed: 1, progress: Some(40), ..facts() }, ContinueTask);
-    both(&CrashFacts { changed: 1, ..facts() }, ContinueTask);
+    both(&CrashFacts { work: changed(1), progress: Some(40), ..facts() }, ContinueTask);
+    both(&CrashFacts { work: changed(1), ..facts() }, ContinueTask);
 }
 
 #[test]
 fn scenario_2_server_restart_during_tests() {
-    both(&CrashFacts { changed: 4, commits: 2, recent: Some(0), ..facts() }, ContinueTask);
+    both(&CrashFacts { work: ChangedWork { changed: 4, commits: 2, recent: Some(0), ..facts().work }, ..facts() }, ContinueTask);
     // Whose agent had said that it is complete: only its tests are left.
-    both(&CrashFacts { recorded: IterationRecordState::Complete, changed: 4, ..facts() }, NextTask);
+    both(&CrashFacts { recorded: IterationRecordState::Complete, work: changed(4), ..facts() }, NextTask);
 }
 
 #[test]
 fn scenario_3_long_pause() {
-    let stopped = CrashFacts { saved_at: Some(hours_ago(300)), commits: 1, ..facts() };
+    let stopped = CrashFacts { saved_at: Some(hours_ago(300)), work: ChangedWork { commits: 1, ..facts().work }, ..facts() };
     both(&stopped, RestartTask);
     both(&CrashFacts { paused: true, ..stopped.clone() }, ContinueTask);
     // Of its own accord nothing is thrown away however long ago and however little: files and reports decide, or an evaluator.
     let paused = CrashFacts { paused: true, progress: Some(2), ..stopped };
     assert_eq!((certain_after_pause(&paused), by_rules(&paused).action), (None, ContinueTask));
-    let fifty = CrashFacts { iterations: 50, tokens: Some(0), ..paused };
+    let fifty = CrashFacts { counted: IterationCounters { iterations: 50, tokens: Some(0) }, ..paused };
     assert_eq!(certain_after_pause(&fifty).map(|decision| decision.action), Some(RestartTask));
 }
 
 #[test]
 fn scenario_4_unclear_state() {
-    both(&CrashFacts { changed: MANY_FILES, ..facts() }, HumanReview);
-    both(&CrashFacts { changed: MANY_FILES - 1, ..facts() }, ContinueTask);
+    both(&CrashFacts { work: changed(MANY_FILES), ..facts() }, HumanReview);
+    both(&CrashFacts { work: changed(MANY_FILES - 1), ..facts() }, ContinueTask);
 }
 
 #[test]
@@ -125,10 +130,18 @@ fn edge_case_3_clock_skew() {
 #[test]
 fn edge_case_4_very_large_conversations() {
     // Numbers of any size are compared and said, and what is unknown of a log that is too long is not guessed.
-    let large = CrashFacts { iterations: u32::MAX, tokens: Some(u64::MAX), changed: u64::MAX, ..facts() };
+    let large = CrashFacts {
+        counted: IterationCounters { iterations: u32::MAX, tokens: Some(u64::MAX) },
+        work: changed(u64::MAX),
+        ..facts()
+    };
     both(&large, HumanReview);
     let begun = with_marker(MarkerKind::ToolStarted, Some(ToolKind::Edit));
-    assert_eq!(decide(&CrashFacts { effect: ToolCallEffect::Unknown, ..begun }).follow, CrashFollowUp::CheckTool);
+    assert_eq!(
+        decide(&CrashFacts { program: CutOffProgram { effect: ToolCallEffect::Unknown, ..begun.program.clone() }, ..begun })
+            .follow,
+        CrashFollowUp::CheckTool
+    );
 }
 
 #[test]
@@ -142,16 +155,26 @@ fn edge_case_5_recovery_during_recovery() {
 #[test]
 fn edge_case_6_task_deleted_during_crash() {
     let whole = with_marker(MarkerKind::ToolCompleted, Some(ToolKind::Read));
-    both(&CrashFacts { recorded: IterationRecordState::Nothing, marker: None, ..whole }, RestartTask);
+    both(
+        &CrashFacts {
+            recorded: IterationRecordState::Nothing,
+            program: CutOffProgram { marker: None, ..whole.program.clone() },
+            ..whole
+        },
+        RestartTask,
+    );
     both(&CrashFacts { recorded: IterationRecordState::Nothing, ..facts() }, RestartTask);
 }
 
 #[test]
 fn edge_case_7_log_and_record_disagree() {
-    let fifty = CrashFacts { iterations: 50, ..with_marker(MarkerKind::RequestSent, None) };
-    both(&CrashFacts { tokens: Some(0), ..fifty.clone() }, RestartTask);
-    both(&CrashFacts { tokens: None, ..fifty.clone() }, ContinueTask);
-    both(&CrashFacts { tokens: Some(1), ..fifty }, ContinueTask);
+    let fifty = |tokens| CrashFacts {
+        counted: IterationCounters { iterations: 50, tokens },
+        ..with_marker(MarkerKind::RequestSent, None)
+    };
+    both(&fifty(Some(0)), RestartTask);
+    both(&fifty(None), ContinueTask);
+    both(&fifty(Some(1)), ContinueTask);
 }
 
 /// A sprint that is 80 % done goes on, one at 50 % too, one at 5 % begins anew.

@@ -3,7 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::decide::{
-    CrashAction, CrashDecider, CrashDecision, CrashDecisionLimits, CrashFacts, WorkPlace, by_rules, certain, is_too_old,
+    ChangedWork, CrashAction, CrashDecider, CrashDecision, CrashDecisionLimits, CrashFacts, CutOffProgram, IterationCounters,
+    WorkPlace, by_rules, certain, is_too_old,
 };
 use super::evaluator::answer;
 use crate::agent::stream::stream_event::ModelExchange;
@@ -41,28 +42,27 @@ fn marker(kind: MarkerKind, tool: Option<ToolKind>) -> IterationMarker {
 pub(super) fn facts() -> CrashFacts {
     CrashFacts {
         recorded: IterationRecordState::Whole,
-        marker: None,
-        tells_markers: false,
-        effect: ToolCallEffect::Unknown,
+        program: CutOffProgram { marker: None, tells_markers: false, effect: ToolCallEffect::Unknown },
         saved_at: Some(hours_ago(0)),
         paused: false,
-        iterations: 1,
-        tokens: None,
+        counted: IterationCounters { iterations: 1, tokens: None },
         progress: None,
         said_of_this: true,
         given_back: false,
         place: WorkPlace::There,
         tests_pass: None,
         has_steps: false,
-        changed: 2,
-        empty: 0,
-        recent: Some(2),
-        commits: 0,
+        work: ChangedWork { changed: 2, empty: 0, recent: Some(2), commits: 0 },
     }
 }
 
+/// So many changed files, otherwise what [`facts`] have.
+pub(super) fn changed(changed: u64) -> ChangedWork {
+    ChangedWork { changed, ..facts().work }
+}
+
 pub(super) fn with_marker(kind: MarkerKind, tool: Option<ToolKind>) -> CrashFacts {
-    CrashFacts { marker: Some(marker(kind, tool)), tells_markers: true, ..facts() }
+    CrashFacts { program: CutOffProgram { marker: Some(marker(kind, tool)), tells_markers: true, ..facts().program }, ..facts() }
 }
 
 pub(super) fn decide(facts: &CrashFacts) -> CrashDecision {
@@ -108,7 +108,10 @@ fn matrix_of_markers() {
     ] {
         assert_eq!(follow(point.as_ref(), effect), expected, "{point:?} {effect:?}");
         if let Some(point) = point {
-            let decision = decide(&CrashFacts { effect, ..with_marker(point.kind, point.tool_kind) });
+            let decision = decide(&CrashFacts {
+                program: CutOffProgram { effect, ..with_marker(point.kind, point.tool_kind).program },
+                ..with_marker(point.kind, point.tool_kind)
+            });
             assert_eq!((decision.action, decision.follow), (ContinueTask, expected), "{point:?} {effect:?}");
         }
     }
@@ -135,12 +138,19 @@ fn the_effect_of_a_write_or_an_edit_is_looked_for_in_the_file() {
 
 #[test]
 fn crash_before_llm_call() {
-    let before = CrashFacts { tells_markers: true, changed: 0, ..facts() };
+    let before = CrashFacts { program: CutOffProgram { tells_markers: true, ..facts().program }, work: changed(0), ..facts() };
     both(&before, ContinueTask);
     assert_eq!(decide(&before).follow, CrashFollowUp::RestartIteration);
     // What nobody told of is no beginning to go on from.
-    both(&CrashFacts { changed: 2, ..before.clone() }, RestartTask);
-    both(&CrashFacts { changed: 2, iterations: 2, ..before }, ContinueTask);
+    both(&CrashFacts { work: ChangedWork { changed: 2, ..before.work }, ..before.clone() }, RestartTask);
+    both(
+        &CrashFacts {
+            work: ChangedWork { changed: 2, ..before.work },
+            counted: IterationCounters { iterations: 2, ..before.counted },
+            ..before
+        },
+        ContinueTask,
+    );
 }
 
 #[test]

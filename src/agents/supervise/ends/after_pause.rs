@@ -63,7 +63,7 @@ impl SessionCore<'_> {
             None => self.evaluated(agent, work, &facts)?,
         };
         Ok(decided.map(|decision| {
-            let puts_aside = decision.action == CrashAction::RestartTask && facts.changed > 0;
+            let puts_aside = decision.action == CrashAction::RestartTask && facts.work.changed > 0;
             (decision, puts_aside)
         }))
     }

@@ -79,7 +79,7 @@ impl SessionCore<'_> {
         let facts =
             scan::facts(self.desk.ctx, task, (recorded, cut.as_ref()), &TaskIterationTotals::of(self.desk.ctx.state(), task))?;
         let with = |decision: CrashDecision| {
-            let puts_aside = decision.action == CrashAction::RestartTask && facts.changed > 0;
+            let puts_aside = decision.action == CrashAction::RestartTask && facts.work.changed > 0;
             Some((decision, puts_aside))
         };
         let (wanted, by_human) = (&self.setup.options.after_crash, self.setup.options.after_crash.decided.get(task).copied());

@@ -69,18 +69,19 @@ fn evaluation(ctx: &Context, work: &AgentWork, facts: &CrashFacts, command: &str
             retry_count: record.retry_count,
             tokens_used: record.tokens_used,
             cost_usd: record.cost_usd,
-            files_changed: facts.changed,
+            files_changed: facts.work.changed,
             tests_passing: facts.tests_pass,
             last_activity: facts.saved_at,
         },
         last_action: facts
+            .program
             .marker
             .as_ref()
             .map(IterationMarker::in_words)
             .or_else(|| earlier_attempts::last_action(ctx, &work.task)),
         file_state: &scan::file_state(ctx, &work.task, facts.saved_at),
         task_history: past.map(|task| PastTask { id: &task.id, title: &task.title }).collect(),
-        marker: facts.marker.as_ref(),
+        marker: facts.program.marker.as_ref(),
         progress: facts.progress,
     };
     let json = serde_json::to_string(&question).map_err(|e| Error::new(Code::Internal, "no JSON for an evaluator").because(e))?;
