@@ -4,8 +4,17 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::tree_change::TreeDiffCache;
+
 /// How many bytes of trees are kept.
 const ROOM: usize = 16 * 1024 * 1024;
+
+/// What a `Repository` remembers of trees.
+#[derive(Debug, Default)]
+pub(crate) struct RememberedTrees {
+    pub(crate) contents: TreeCache,
+    pub(crate) diffs: TreeDiffCache,
+}
 
 /// The trees that were read last.
 #[derive(Debug, Default)]

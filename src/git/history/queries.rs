@@ -53,7 +53,7 @@ fn sum_of_lines(bytes: &[u8]) -> ChangedLineCounts {
 impl History<'_> {
     /// The paths in which two trees (or commits) differ, ordered; renames are a deletion and an addition.
     pub fn diff_trees(&self, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
-        let known = || self.repo.diffs.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.repo.trees.diffs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, changes)) = known().iter().find(|((one, other), _)| one == old && other == new) {
             return Ok(changes.clone());
         }

@@ -111,7 +111,7 @@ impl Git<'_> {
 impl Conversions<'_> {
     /// The names of the filters that were configured when this was first asked.
     pub(crate) fn filter_names(&self) -> &[String] {
-        self.repo.filter_names.get_or_init(|| {
+        self.repo.settings.filter_names.get_or_init(|| {
             let values = configured(self.repo, "filter", None).unwrap_or_default();
             FilterDrivers::of(&values).0.into_keys().collect()
         })

@@ -60,19 +60,19 @@ impl PowerLosses<'_> {
 
     /// Whether the loose objects were checked since the machine was booted. Always `false` where the system has no boot id.
     pub fn objects_are_proved(&self) -> bool {
-        if self.repo.written.proved.load(Ordering::Acquire) {
+        if self.repo.objects.freshened.proved.load(Ordering::Acquire) {
             return true;
         }
         let boot = env::boot_id();
         let noted = files::read_optional(&self.proof_note(), NOTE_LIMIT).ok().flatten();
         let proved = !boot.is_empty() && noted.is_some_and(|noted| noted.trim_ascii() == boot.as_bytes());
-        self.repo.written.proved.store(proved, Ordering::Release);
+        self.repo.objects.freshened.proved.store(proved, Ordering::Release);
         proved
     }
 
     /// Notes that everything written before `began` is on disk.
     pub(crate) fn note_sync(&self, began: SystemTime) {
-        if self.repo.written.proved.load(Ordering::Acquire)
+        if self.repo.objects.freshened.proved.load(Ordering::Acquire)
             && let Err(error) = files::set_modified(&self.proof_note(), began)
         {
             tracing::debug!(%error, "the time of a sync was not noted: more is read after the next start");
@@ -105,7 +105,7 @@ impl PowerLosses<'_> {
         let boot = env::boot_id();
         if !boot.is_empty() {
             files::write_atomic(&self.proof_note(), format!("{boot}\n").as_bytes())?;
-            self.repo.written.proved.store(true, Ordering::Release);
+            self.repo.objects.freshened.proved.store(true, Ordering::Release);
         }
         Ok(proof)
     }

@@ -188,7 +188,7 @@ impl Objects<'_> {
     pub fn read_object(&self, kind: &str, oid: &Oid, limit: u64) -> Result<Vec<u8>> {
         let too_large = || Error::new(Code::TooLarge, format!("{kind} {} is larger than {limit} bytes", oid.short()));
         let id = gix_id(oid)?;
-        let of_ours = self.repo.stage.get().and_then(|stage| stage.content(&id));
+        let of_ours = self.repo.objects.stage.get().and_then(|stage| stage.content(&id));
         let found = of_ours.or_else(|| loose::read(&self.repo.common_dir().join("objects"), &id, limit));
         if let Some((found, content)) = found
             && found.as_bytes() == kind.as_bytes()

@@ -20,12 +20,12 @@ use crate::repo::handles::Durability;
 impl Durability<'_> {
     /// Forgets which objects were noted.
     pub(crate) fn forget_noted(&self) {
-        self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.repo.objects.freshened.noted.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// How many of the noted objects are missing now; forgets all of them. No process is started.
     pub(crate) fn gone_of_noted(&self) -> Result<usize> {
-        let mut left = std::mem::take(&mut *self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut left = std::mem::take(&mut *self.repo.objects.freshened.noted.lock().unwrap_or_else(PoisonError::into_inner));
         self.without_packed(&mut left)?;
         let mut gone = 0;
         for id in left {
@@ -36,7 +36,7 @@ impl Durability<'_> {
 
     /// Notes an object that was written, or that exists already and is going to be referred to.
     pub(crate) fn note_written(&self, id: gix::ObjectId) {
-        self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        self.repo.objects.freshened.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
     }
 
     /// Gives the file or pack of an existing object the current time; `false` where the object has to be written instead. A
@@ -86,7 +86,7 @@ impl Durability<'_> {
     pub(crate) fn is_there_now(&self, id: &gix::oid) -> Result<bool> {
         let loose = |objects: &Path| loose_file(objects, id).is_file();
         // Packs are searched again at the end: another process may pack a loose object between the two lookups.
-        let found = self.repo.stage.get().is_some_and(|stage| stage.has(id))
+        let found = self.repo.objects.stage.get().is_some_and(|stage| stage.has(id))
             || loose(&self.repo.common_dir().join("objects"))
             || self.with_packs(|pack| pack.has(id) && pack.file.is_file())?
             || self.alternates().iter().any(|objects| loose(objects));
@@ -99,7 +99,7 @@ impl Durability<'_> {
 
     /// Whether the condition holds for one of the packs that exist now.
     fn with_packs(&self, mut holds: impl FnMut(&IndexedPack) -> bool) -> Result<bool> {
-        let mut folders = self.repo.written.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut folders = self.repo.objects.freshened.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if folders.is_empty() {
             let own = self.repo.common_dir().join("objects");
             let all = std::iter::once(own).chain(self.alternates());

@@ -87,7 +87,7 @@ impl Objects<'_> {
         self.repo.durability().without_packed(&mut ids)?;
         let objects = self.repo.common_dir().join("objects");
         let mut size = 0;
-        let stage = self.repo.stage.get();
+        let stage = self.repo.objects.stage.get();
         for id in ids {
             if let Some(landed) = stage.and_then(|stage| stage.size_landed(&id)) {
                 size += landed;

@@ -58,13 +58,13 @@ impl<'r> Durability<'r> {
     /// Where new objects wait. `None` in a shared repository (`core.sharedRepository`): there git has to write objects, since
     /// it sets the modes of the files.
     pub(crate) fn stage(&self) -> Result<Option<&'r ObjectStage>> {
-        if let Some(stage) = self.repo.stage.get() {
+        if let Some(stage) = self.repo.objects.stage.get() {
             return Ok(Some(stage));
         }
         // An error of gix is more to the point than one of git.
         self.repo.gix()?;
         let may = self.repo.shortcuts().allow(FastWay::StageObjects);
-        Ok(may.then(|| self.repo.stage.get_or_init(ObjectStage::default)))
+        Ok(may.then(|| self.repo.objects.stage.get_or_init(ObjectStage::default)))
     }
 
     /// The folder for objects that git makes, which also has those that wait; it is made now if there is none. `None` as for
@@ -75,7 +75,7 @@ impl<'r> Durability<'r> {
 
     /// Removes the stage folder if it is empty; called when an operation has ended.
     pub fn put_stage_away(&self) {
-        let Some(stage) = self.repo.stage.get() else { return };
+        let Some(stage) = self.repo.objects.stage.get() else { return };
         locked(&stage.waiting).forget_landed();
         let _one_at_a_time = locked(&stage.landing);
         if !stage.is_empty() {
@@ -88,14 +88,14 @@ impl<'r> Durability<'r> {
 
     /// The folder of the stage, with all that waits, for a call of git that reads; `None` if the stage is empty.
     pub(crate) fn staged_for_readers(&self) -> Result<Option<&'r StageFolder>> {
-        let stage = self.repo.stage.get().filter(|stage| !stage.is_empty());
+        let stage = self.repo.objects.stage.get().filter(|stage| !stage.is_empty());
         stage.map(|stage| stage.open_folder(self.repo)).transpose()
     }
 
     /// Moves all objects of the stage into the object database, durably. Needed before anything other than a ref of ours
     /// names them. Does nothing if the stage is empty.
     pub fn land(&self) -> Result<()> {
-        match self.repo.stage.get() {
+        match self.repo.objects.stage.get() {
             Some(stage) if !stage.is_empty() => self.sync_objects(),
             Some(_) | None => Ok(()),
         }
@@ -112,7 +112,7 @@ impl<'r> Durability<'r> {
         env::fault_point("git.before-object-sync");
         let began = env::file_clock();
         let objects = self.repo.common_dir().join("objects");
-        let synced = match self.repo.stage.get() {
+        let synced = match self.repo.objects.stage.get() {
             Some(stage) => self.sync_with(stage, &objects),
             None => sync_file_system(&objects),
         };

@@ -72,11 +72,11 @@ impl Trees<'_> {
     /// The raw content of one tree. Whether the repository still has the tree is another question: it may come from memory.
     pub(crate) fn read_raw_tree(&self, oid: &Oid) -> Result<Arc<[u8]>> {
         let id = gix_id(oid)?;
-        if let Some(known) = self.repo.trees.get(&id) {
+        if let Some(known) = self.repo.trees.contents.get(&id) {
             return Ok(known);
         }
         let content: Arc<[u8]> = self.repo.objects().read_object("tree", oid, limits::STRUCTURE)?.into();
-        self.repo.trees.keep(id, Arc::clone(&content));
+        self.repo.trees.contents.keep(id, Arc::clone(&content));
         Ok(content)
     }
 

@@ -22,7 +22,7 @@ impl<'r> TreeReader<'r> {
 
     /// The tree of a commit or tag, or the tree itself, with its raw content.
     pub(crate) fn peel(&self, id: gix::ObjectId) -> Result<(gix::ObjectId, Arc<[u8]>)> {
-        if let Some(known) = self.repository.trees.get(&id) {
+        if let Some(known) = self.repository.trees.contents.get(&id) {
             return Ok((id, known));
         }
         let object = self.gix.find_object(id).map_err(unreadable)?;
@@ -37,7 +37,7 @@ impl<'r> TreeReader<'r> {
 
 impl Find for TreeReader<'_> {
     fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::Result<Option<Data<'a>>> {
-        if let Some(known) = self.repository.trees.get(id) {
+        if let Some(known) = self.repository.trees.contents.get(id) {
             buffer.clear();
             buffer.extend_from_slice(&known);
             return Ok(Some(Data::new(buffer, Kind::Tree, id.kind())));
@@ -46,7 +46,7 @@ impl Find for TreeReader<'_> {
         if let Some(found) = &found
             && found.kind == Kind::Tree
         {
-            self.repository.trees.keep(id.to_owned(), Arc::from(found.data));
+            self.repository.trees.contents.keep(id.to_owned(), Arc::from(found.data));
         }
         Ok(found)
     }

@@ -126,9 +126,10 @@ impl ConcurrentGc<'_> {
             return change(edits);
         }
         let before = self.values_before(edits)?;
-        let was_too_late = self.repo.written.too_late.swap(false, Ordering::AcqRel);
+        let was_too_late = self.repo.objects.freshened.too_late.swap(false, Ordering::AcqRel);
         if was_too_late || self.gc_lives() {
-            let _kept = self.pack_before(edits).inspect_err(|_| self.repo.written.too_late.store(true, Ordering::Release))?;
+            let _kept =
+                self.pack_before(edits).inspect_err(|_| self.repo.objects.freshened.too_late.store(true, Ordering::Release))?;
             change(edits)?;
             self.repo.durability().forget_noted();
             return Ok(());
@@ -141,7 +142,7 @@ impl ConcurrentGc<'_> {
         }
         let Err(error) = self.pack_after(edits) else { return Ok(()) };
         tracing::warn!(%error, gone, "what was just published is not whole, and is taken back");
-        self.repo.written.too_late.store(true, Ordering::Release);
+        self.repo.objects.freshened.too_late.store(true, Ordering::Release);
         let back: Vec<RefEdit> = before.into_iter().rev().collect();
         change(&back).map_err(|second| second.context("refs that name what a git gc has removed could not be taken back"))?;
         self.forget_taken_back(&back);

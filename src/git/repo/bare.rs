@@ -23,13 +23,13 @@ impl BareRepositories<'_> {
     /// looked up.
     pub fn choose_main(&self, entry: &str) {
         // The first choice stays, so that there are never two main worktrees in one run.
-        let _ = self.repo.chosen.set(entry.to_owned());
+        let _ = self.repo.main.chosen.set(entry.to_owned());
     }
 
     /// The entry of the main worktree if the repository is bare, to be recorded.
     pub fn main_entry(&self) -> Option<String> {
         // A repository that was found without git is not bare.
-        if self.repo.top.is_some() {
+        if self.repo.place.top.is_some() {
             return None;
         }
         let main = self.repo.worktrees().main_worktree().ok().filter(Worktree::is_registered)?;
@@ -76,7 +76,7 @@ impl BareRepositories<'_> {
     /// The chosen main worktree; if none was chosen, the one in which we were called.
     pub(crate) fn main_of_bare(&self) -> Result<Worktree> {
         let is_here = self.repo.git_dir() != self.repo.common_dir();
-        let git_dir = match self.repo.chosen.get() {
+        let git_dir = match self.repo.main.chosen.get() {
             Some(entry) => self.repo.common_dir().join("worktrees").join(entry),
             None if is_here => self.repo.git_dir().to_owned(),
             None => {

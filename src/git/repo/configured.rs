@@ -154,7 +154,7 @@ mod tests {
         scratch.git(&["config", "includeIf.onbranch:other.path", "elsewhere"]);
         let trace = scratch.path().with_file_name("trace");
         let mut repo = scratch.repo();
-        repo.config.push(("GIT_TRACE2_EVENT".into(), trace.clone().into_os_string()));
+        repo.given.callers.push(("GIT_TRACE2_EVENT".into(), trace.clone().into_os_string()));
         assert!(!repo.shortcuts().allow_in(FastWay::ReadWorktreeConfiguration, &scratch.main()));
         assert!(repo.conversions().filters(&scratch.main()).unwrap().is_empty());
         assert!(repo.conversions().filter_names().is_empty() && !repo.conversions().lfs_has_extensions(&scratch.main()).unwrap());

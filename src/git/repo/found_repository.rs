@@ -21,7 +21,7 @@ impl Repository {
         let Some(found) = discovery::find(cwd, &variables) else { return Self::discover_by_git(cwd) };
         let mut repository = Self::at(found.git_dir, found.common_dir, (found.hash, RefFormat::Files), cwd.to_owned());
         // None of the variables that give configuration is set: otherwise git would have been called.
-        repository.top = Some(found.top);
+        repository.place.top = Some(found.top);
         Ok(repository)
     }
 
@@ -64,9 +64,9 @@ impl Repository {
             other => return Err(unsupported("ref format", other)),
         };
         let mut repository = Self::at(path_of(git_dir), path_of(common_dir), (hash, ref_format), cwd.to_owned());
-        repository.bare = bare == b"true";
-        repository.config = env::all_vars().into_iter().filter(|(name, _)| is_config(name)).collect();
-        repository.knows_ref_formats = refs != b"--show-ref-format";
+        repository.place.bare = bare == b"true";
+        repository.given.callers = env::all_vars().into_iter().filter(|(name, _)| is_config(name)).collect();
+        repository.formats.are_refs_known = refs != b"--show-ref-format";
         Ok(repository)
     }
 }

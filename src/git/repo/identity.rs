@@ -20,7 +20,7 @@ impl Identities<'_> {
     /// The committer, from the configuration or the environment; never guessed from the machine's name. Whatever goes onto a branch
     /// needs one.
     pub fn committer(&self) -> Result<CommitterIdentity> {
-        if let Some(known) = self.repo.identity.get() {
+        if let Some(known) = self.repo.identities.committer.get() {
             return Ok(known.clone());
         }
         let found = match self.plain_identity() {
@@ -28,19 +28,19 @@ impl Identities<'_> {
             PlainIdentity::Missing => return Err(missing()),
             PlainIdentity::Unclear => self.identity_by_git()?,
         };
-        Ok(self.repo.identity.get_or_init(|| found).clone())
+        Ok(self.repo.identities.committer.get_or_init(|| found).clone())
     }
 
     /// As whom we write what is ours (captures, tags, notes, lines of reflogs): the user, and git axiom where git knows no user, since what
     /// is saved is saved whoever works here.
     pub(crate) fn committer_or_ours(&self) -> Result<CommitterIdentity> {
-        if self.repo.lacks_identity.get().is_some() {
+        if self.repo.identities.lacks_one.get().is_some() {
             return Ok(CommitterIdentity::ours());
         }
         match self.committer() {
             Err(error) if error.code() == Code::IdentityMissing => {
                 // Known for the life of the handle, so that git is not asked for each object.
-                self.repo.lacks_identity.get_or_init(|| ());
+                self.repo.identities.lacks_one.get_or_init(|| ());
                 Ok(CommitterIdentity::ours())
             }
             outcome => outcome,
@@ -93,7 +93,7 @@ impl Identities<'_> {
         let of_now = |CommitterIdentity { name, email }: &CommitterIdentity| {
             PersonIdent { name: name.clone(), email: email.clone(), seconds: who.seconds }.to_string()
         };
-        if let Some(known) = self.repo.author.get().filter(|_| !dated) {
+        if let Some(known) = self.repo.identities.author.get().filter(|_| !dated) {
             return Ok(of_now(known));
         }
         let output = self.repo.git().config("user.useConfigOnly=true").args(["var", "GIT_AUTHOR_IDENT"]).run()?;
@@ -102,7 +102,12 @@ impl Identities<'_> {
             Some(_) if output.ok() && dated => Ok(text),
             Some((who, _)) if output.ok() => {
                 let (name, email) = who.split_once(" <").unwrap_or((who, ""));
-                Ok(of_now(self.repo.author.get_or_init(|| CommitterIdentity { name: name.to_owned(), email: email.to_owned() })))
+                Ok(of_now(
+                    self.repo
+                        .identities
+                        .author
+                        .get_or_init(|| CommitterIdentity { name: name.to_owned(), email: email.to_owned() }),
+                ))
             }
             Some(_) | None => Err(missing()),
         }

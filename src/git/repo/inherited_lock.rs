@@ -1,7 +1,6 @@
 //! The change lock of a repository in its git children: they hold it too, so that it is free only when they have ended.
 
 use std::process::{Command, Stdio};
-use std::sync::PoisonError;
 
 use command_fds::{CommandFdExt, FdMapping};
 
@@ -21,7 +20,7 @@ pub struct InheritedLockGuard<'r> {
 
 impl Drop for InheritedLockGuard<'_> {
     fn drop(&mut self) {
-        *self.repository.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.repository.shared.lock() = None;
     }
 }
 
@@ -29,8 +28,8 @@ impl Repository {
     /// Until the result is dropped, our git children hold `lock` too: if this process is killed, the lock is released only
     /// when they have ended. Other programs never get the lock.
     pub fn hold_lock_in_children(&self, lock: &FileLock) -> Result<InheritedLockGuard<'_>> {
-        let copy = lock.descriptor().try_clone_to_owned().map_err(|e| Error::io("copy the lock of", &self.common_dir, e))?;
-        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy);
+        let copy = lock.descriptor().try_clone_to_owned().map_err(|e| Error::io("copy the lock of", self.common_dir(), e))?;
+        *self.shared.lock() = Some(copy);
         Ok(InheritedLockGuard { repository: self })
     }
 
@@ -38,13 +37,13 @@ impl Repository {
     /// its standard input, which git passes to no hook and no daemon. The child and its hooks can see from the variable
     /// [`IN_OPERATION`] that they are part of an operation.
     pub(crate) fn lend_lock(&self, command: &mut Command, needs_stdin: bool) -> Result<()> {
-        let held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.shared.lock();
         let Some(lock) = held.as_ref() else {
             command.stdin(Stdio::null());
             return Ok(());
         };
         command.env(IN_OPERATION, "1");
-        let failed = |e: std::io::Error| Error::io("copy the lock of", &self.common_dir, e);
+        let failed = |e: std::io::Error| Error::io("copy the lock of", self.common_dir(), e);
         let copy = lock.try_clone().map_err(failed)?;
         if needs_stdin {
             let mapping = FdMapping { parent_fd: copy, child_fd: LOCK_IN_CHILD };
@@ -57,7 +56,7 @@ impl Repository {
 
     /// Lets a git child, and its hooks, see that they are part of an operation, without the lock.
     pub(crate) fn say_if_in_operation(&self, command: &mut Command) {
-        if self.lock.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+        if self.shared.lock().is_some() {
             command.env(IN_OPERATION, "1");
         }
     }

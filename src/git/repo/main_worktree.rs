@@ -24,33 +24,33 @@ enum FoundMainWorktree {
 impl Worktrees<'_> {
     /// The main worktree.
     pub fn main_worktree(&self) -> Result<Worktree> {
-        if let Some(main) = self.repo.main.get() {
+        if let Some(main) = self.repo.main.worktree.get() {
             return Ok(main.clone());
         }
         self.repo.bare().keeps_its_own_worktrees()?;
         let main = match self.find_main()? {
-            FoundMainWorktree::At(path) => Worktree::main(path, self.repo.common_dir.clone()),
+            FoundMainWorktree::At(path) => Worktree::main(path, self.repo.common_dir().to_owned()),
             FoundMainWorktree::Bare => self.repo.bare().main_of_bare()?,
         };
-        Ok(self.repo.main.get_or_init(|| main).clone())
+        Ok(self.repo.main.worktree.get_or_init(|| main).clone())
     }
 
     fn find_main(&self) -> Result<FoundMainWorktree> {
-        if self.repo.git_dir == self.repo.common_dir
-            && let Some(top) = &self.repo.top
+        if self.repo.place.is_at_common_dir()
+            && let Some(top) = &self.repo.place.top
         {
             return Ok(FoundMainWorktree::At(top.clone()));
         }
-        if self.repo.git_dir == self.repo.common_dir
-            && !self.repo.bare
-            && self.repo.common_dir.file_name() == Some(OsStr::new(".git"))
+        if self.repo.place.is_at_common_dir()
+            && !self.repo.is_bare()
+            && self.repo.common_dir().file_name() == Some(OsStr::new(".git"))
             && self.repo.shortcuts().allow(FastWay::FindMainWorktree)
-            && let Some(above) = self.repo.common_dir.parent()
+            && let Some(above) = self.repo.common_dir().parent()
         {
             return Ok(FoundMainWorktree::At(above.to_owned()));
         }
-        if self.repo.git_dir == self.repo.common_dir
-            && !self.repo.bare
+        if self.repo.place.is_at_common_dir()
+            && !self.repo.is_bare()
             && let Some(path) = self.top_level()?
         {
             return Ok(FoundMainWorktree::At(path));
@@ -61,7 +61,7 @@ impl Worktrees<'_> {
             let value = |part: Option<&[u8]>| part.unwrap_or(b"true").to_owned();
             match parts.next() {
                 Some(b"core.worktree") => {
-                    let path = self.repo.common_dir.join(path_of(&value(parts.next())));
+                    let path = self.repo.common_dir().join(path_of(&value(parts.next())));
                     return path.canonicalize().map(FoundMainWorktree::At).map_err(|e| Error::io("find the worktree", &path, e));
                 }
                 Some(b"core.bare") if [&b"true"[..], b"yes", b"on", b"1"].contains(&&value(parts.next())[..]) => {
@@ -70,23 +70,23 @@ impl Worktrees<'_> {
                 Some(_) | None => {}
             }
         }
-        match self.repo.common_dir.parent() {
-            Some(above) if self.repo.common_dir.file_name() == Some(OsStr::new(".git")) => {
+        match self.repo.common_dir().parent() {
+            Some(above) if self.repo.common_dir().file_name() == Some(OsStr::new(".git")) => {
                 Ok(FoundMainWorktree::At(above.to_owned()))
             }
             Some(_) | None => {
-                let what = format!("git does not say where the main worktree of '{}' is", self.repo.common_dir.display());
+                let what = format!("git does not say where the main worktree of '{}' is", self.repo.common_dir().display());
                 Err(Error::new(Code::RepositoryUnsupported, what).hint("run the command in the main worktree"))
             }
         }
     }
 
     pub(crate) fn top_level(&self) -> Result<Option<PathBuf>> {
-        if let Some(top) = &self.repo.top {
+        if let Some(top) = &self.repo.place.top {
             return Ok(Some(top.clone()));
         }
         let mut command = command_with_callers_repository("git");
-        command.current_dir(&self.repo.cwd).env("LC_ALL", "C").stdin(Stdio::null());
+        command.current_dir(&self.repo.place.cwd).env("LC_ALL", "C").stdin(Stdio::null());
         command.args(["rev-parse", "--path-format=absolute", "--show-toplevel"]);
         let output = run_captured(&mut command, None, "'git rev-parse'".to_owned())?;
         Ok(output.ok().then(|| path_of(output.stdout.strip_suffix(b"\n").unwrap_or(&output.stdout))))
@@ -94,15 +94,15 @@ impl Worktrees<'_> {
 
     /// The worktree in which we were called; the main one when called from inside the git directory.
     pub fn current_worktree(&self) -> Result<Worktree> {
-        if self.repo.git_dir == self.repo.common_dir {
+        if self.repo.place.is_at_common_dir() {
             return self.main_worktree();
         }
         match self.top_level()? {
             // A repository that was found without git is not bare.
-            Some(path) if self.repo.top.is_some() => Ok(Worktree::linked(path, self.repo.git_dir.clone())),
+            Some(path) if self.repo.place.top.is_some() => Ok(Worktree::linked(path, self.repo.git_dir().to_owned())),
             Some(path) => match self.main_worktree() {
-                Ok(main) if main.git_dir() == self.repo.git_dir => Ok(main),
-                Ok(_) | Err(_) => Ok(Worktree::linked(path, self.repo.git_dir.clone())),
+                Ok(main) if main.git_dir() == self.repo.git_dir() => Ok(main),
+                Ok(_) | Err(_) => Ok(Worktree::linked(path, self.repo.git_dir().to_owned())),
             },
             None => self.main_worktree(),
         }

@@ -7,9 +7,19 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use gix::odb::memory::Storage;
 
 use super::stage_folder::StageFolder;
+use crate::base::known_packs::FreshenState;
 use crate::base::loose::loose_file;
 use crate::base::waiting_objects::WaitingObjects;
 use axiom_base::files;
+
+/// The objects that this process writes or uses again.
+#[derive(Debug, Default)]
+pub(crate) struct WrittenObjects {
+    /// The known packs, and the objects that were written.
+    pub(crate) freshened: FreshenState,
+    /// The new ones that are not yet in the object database.
+    pub(crate) stage: OnceLock<ObjectStage>,
+}
 
 /// The objects that are not yet in the object database.
 #[derive(Default)]

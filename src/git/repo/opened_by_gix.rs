@@ -11,7 +11,7 @@ impl Repository {
     /// gix's handle, opened at first use; it sees the objects that are in the stage now. It reads objects, history, configuration and
     /// refs; refs are never changed through it.
     pub(crate) fn gix(&self) -> Result<gix::Repository> {
-        let stage = self.stage.get().filter(|stage| !stage.is_empty());
+        let stage = self.objects.stage.get().filter(|stage| !stage.is_empty());
         // In this order: what leaves the memory meanwhile is then in the folder.
         let in_memory = stage.and_then(ObjectStage::in_memory);
         let opened = stage.and_then(ObjectStage::opened);
@@ -25,14 +25,14 @@ impl Repository {
     /// Opens it again for gix, with other settings.
     pub(crate) fn forget_gix(&mut self) {
         self.gix = OnceLock::new();
-        self.settings = OnceLock::new();
+        self.settings.forbidden = OnceLock::new();
     }
 
     /// The settings that count for gix in place of those in files.
     fn forced_in_gix(&self) -> Vec<String> {
         let mut forced = vec!["core.useReplaceRefs=false".to_owned()];
         // No hook runs where git is not called.
-        forced.extend(self.forced.iter().filter(|one| !one.starts_with("core.hooksPath=")).cloned());
+        forced.extend(self.given.forced.iter().filter(|one| !one.starts_with("core.hooksPath=")).cloned());
         forced
     }
 
@@ -44,15 +44,15 @@ impl Repository {
         // The git program is called with GIT_NO_REPLACE_OBJECTS.
         let options = gix::open::Options::default().config_overrides(self.forced_in_gix());
         // gix judges a submodule by its folder, which may be deleted; its owner was looked at before.
-        let options = options.bail_if_untrusted(!self.main.get().is_some_and(Worktree::is_submodule));
+        let options = options.bail_if_untrusted(!self.main.worktree.get().is_some_and(Worktree::is_submodule));
         let options = options.object_store_slots(SLOTS);
         #[cfg(test)]
-        let options = match self.config.iter().any(|(name, _)| name == "GIT_CONFIG_NOSYSTEM") {
+        let options = match self.given.callers.iter().any(|(name, _)| name == "GIT_CONFIG_NOSYSTEM") {
             true => options.permissions(gix::open::Permissions::isolated()),
             false => options,
         };
-        let opened = gix::ThreadSafeRepository::open_opts(&self.common_dir, options).map_err(|e| {
-            Error::new(Code::RepositoryUnsupported, format!("cannot open '{}'", self.common_dir.display())).because(e)
+        let opened = gix::ThreadSafeRepository::open_opts(self.common_dir(), options).map_err(|e| {
+            Error::new(Code::RepositoryUnsupported, format!("cannot open '{}'", self.common_dir().display())).because(e)
         })?;
         Ok(self.gix.get_or_init(|| opened))
     }

@@ -30,7 +30,7 @@ impl OrphanScratchFolder {
 impl ScratchFolders<'_> {
     /// git axiom's scratch folder; its contents may be deleted.
     pub(crate) fn own(&self) -> PathBuf {
-        self.repo.common_dir.join(SCRATCH)
+        self.repo.common_dir().join(SCRATCH)
     }
 
     /// Creates a new folder below `axiom/tmp` of the common git directory.

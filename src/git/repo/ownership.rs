@@ -107,12 +107,12 @@ impl WorktreeOwners<'_> {
     /// Checks that we were not called in a copy of a linked worktree. The copy's `.git` leads to the original's index and
     /// HEAD, so an operation in the copy would change the original, and without the copy's files.
     pub fn not_in_a_copied_worktree(&self) -> Result<()> {
-        if self.repo.git_dir == self.repo.common_dir {
+        if self.repo.place.is_at_common_dir() {
             return Ok(());
         }
         let here = self.repo.worktrees().current_worktree()?;
-        let Some(original) = folder_of(&self.repo.git_dir)? else { return Ok(()) };
-        let names_back = named_by(&original)?.is_some_and(|named| is_same_place(&named, &self.repo.git_dir));
+        let Some(original) = folder_of(self.repo.git_dir())? else { return Ok(()) };
+        let names_back = named_by(&original)?.is_some_and(|named| is_same_place(&named, self.repo.git_dir()));
         if !here.is_registered() || !names_back || is_same_place(&original, here.path()) {
             return Ok(());
         }

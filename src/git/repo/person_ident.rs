@@ -1,5 +1,7 @@
 //! Who wrote an object, and when.
 
+use std::sync::OnceLock;
+
 use axiom_base::env;
 
 /// The name and address of the committer.
@@ -16,6 +18,16 @@ impl CommitterIdentity {
     pub(crate) fn ours() -> Self {
         Self { name: "git axiom".to_owned(), email: "git-axiom@localhost".to_owned() }
     }
+}
+
+/// As whom we write, once that is known.
+#[derive(Debug, Default)]
+pub(crate) struct KnownIdentities {
+    pub committer: OnceLock<CommitterIdentity>,
+    /// Set where git knows no identity of the user's.
+    pub lacks_one: OnceLock<()>,
+    /// The author of commits that git axiom makes, where git had to be asked for it.
+    pub author: OnceLock<CommitterIdentity>,
 }
 
 /// Name, address and time, as in a commit or tag.

@@ -26,6 +26,6 @@ impl GitSettings<'_> {
 
     /// Whether the caller gave configuration values in addition to the files: `git -c`.
     pub(crate) fn caller_configures(&self) -> bool {
-        self.repo.config.iter().any(|(name, _)| is_config(name))
+        self.repo.given.callers.iter().any(|(name, _)| is_config(name))
     }
 }

@@ -7,7 +7,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use gix::bstr::ByteSlice;
 use gix::config::file::Metadata;
@@ -15,7 +15,7 @@ use gix::config::{File, Source};
 
 use super::nested::{is_git_dir, is_repository};
 use super::ownership::named_by;
-use super::repository::Repository;
+use super::repository::{Repository, RepositoryPlace};
 use super::worktrees::Worktree;
 use crate::base::formats::{HashKind, RefFormat};
 use crate::repo::handles::Worktrees;
@@ -153,7 +153,7 @@ impl Repository {
     /// The repository of a submodule, with its worktree. The same one for each call.
     pub fn submodule(&self, folder: &Path, git_dir: &Path) -> Result<Arc<Self>> {
         let key = (folder.to_owned(), git_dir.to_owned());
-        let mut open = self.submodules.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.shared.open();
         if let Some(known) = open.get(&key) {
             return Ok(Arc::clone(known));
         }
@@ -165,22 +165,22 @@ impl Repository {
 
     /// The worktree of a repository that [`Repository::submodule`] opened.
     pub fn submodule_worktree(&self) -> Worktree {
-        self.main.get().cloned().unwrap_or_else(|| Worktree::submodule(self.cwd.clone(), self.git_dir.clone()))
+        let RepositoryPlace { cwd, git_dir, .. } = &self.place;
+        self.main.worktree.get().cloned().unwrap_or_else(|| Worktree::submodule(cwd.clone(), git_dir.clone()))
     }
 
     fn open_submodule(&self, folder: &Path, git_dir: &Path) -> Result<Self> {
         let format = format_of(git_dir)?;
         let mut opened = Self::at(git_dir.to_owned(), git_dir.to_owned(), format, folder.to_owned());
-        opened.main.get_or_init(|| Worktree::submodule(folder.to_owned(), git_dir.to_owned()));
-        opened.config.clone_from(&self.config);
-        opened.lock = Arc::clone(&self.lock);
-        opened.submodules = Arc::clone(&self.submodules);
+        opened.main.worktree.get_or_init(|| Worktree::submodule(folder.to_owned(), git_dir.to_owned()));
+        opened.given.callers.clone_from(&self.given.callers);
+        opened.shared = Arc::clone(&self.shared);
         if let Ok(who) = self.identities().committer() {
-            opened.identity.get_or_init(|| who);
+            opened.identities.committer.get_or_init(|| who);
         }
         let mut forced = vec!["core.hooksPath=/dev/null".to_owned()];
         forced.extend(self.filters_in_place_of(&opened)?);
-        opened.forced = forced;
+        opened.given.forced = forced;
         // It was opened without them.
         opened.forget_gix();
         Ok(opened)

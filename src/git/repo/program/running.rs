@@ -59,10 +59,10 @@ impl<'r> Git<'r> {
             // These objects are synced together when the stage lands.
             GitCallObjects::In(stage) => drop(command.args(["-c", "core.fsync=none"]).env("GIT_OBJECT_DIRECTORY", stage.path())),
         }
-        for pair in self.config.iter().chain(&repository.forced) {
+        for pair in self.config.iter().chain(&repository.given.forced) {
             command.arg("-c").arg(pair);
         }
-        if !repository.forced.is_empty() {
+        if !repository.given.forced.is_empty() {
             // What starts a program of the repository's own choice: fetching objects that a partial clone lacks.
             command.env("GIT_NO_LAZY_FETCH", "1");
         }
@@ -82,7 +82,7 @@ impl<'r> Git<'r> {
             }
             None => {
                 // Git goes into the folder that `core.worktree` names, whatever the command, and fails where it is gone.
-                if repository.main.get().is_some_and(|main| !main.path().is_dir()) {
+                if repository.main.worktree.get().is_some_and(|main| !main.path().is_dir()) {
                     command.arg(joined("--work-tree=", repository.common_dir().as_os_str()));
                 }
                 command.current_dir(repository.common_dir());
@@ -127,7 +127,7 @@ impl<'r> Git<'r> {
                 run_captured(&mut command, self.stdin.as_deref(), what)
             }
         };
-        if let (GitCallObjects::In(_), Some(stage)) = (objects, self.repository.stage.get()) {
+        if let (GitCallObjects::In(_), Some(stage)) = (objects, self.repository.objects.stage.get()) {
             stage.note_git();
         }
         let mut output = ended?;

@@ -49,14 +49,14 @@ impl Shortcuts<'_> {
 
     /// What settings and variables cause; read once.
     fn settings(&self) -> Option<ShortcutConditions> {
-        if let Some(known) = self.repo.settings.get() {
+        if let Some(known) = self.repo.settings.forbidden.get() {
             return Some(*known);
         }
         let gix = self.repo.gix().ok()?;
         let config = gix.config_snapshot();
         let holds = |condition: &&Condition| condition.row().signs.iter().any(|sign| is_set(*sign, &config));
         let bits = Condition::ALL.iter().filter(holds).fold(0, |bits, condition| bits | bit(*condition));
-        Some(*self.repo.settings.get_or_init(|| ShortcutConditions(bits)))
+        Some(*self.repo.settings.forbidden.get_or_init(|| ShortcutConditions(bits)))
     }
 }
 

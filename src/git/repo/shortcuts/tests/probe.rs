@@ -90,7 +90,7 @@ impl Probe {
 
     fn opened(&self, repo: Repository) -> Repository {
         let mut repo = repo.isolated();
-        repo.config.extend(self.variables.iter().map(|(name, value)| (name.into(), value.into())));
+        repo.given.callers.extend(self.variables.iter().map(|(name, value)| (name.into(), value.into())));
         repo
     }
 
@@ -195,7 +195,7 @@ impl Probe {
     fn without_git(&self, work: impl Fn(&Repository)) -> bool {
         let trace = self.scratch.path().with_file_name("trace");
         let mut repo = self.repo();
-        repo.config.push(("GIT_TRACE2_EVENT".into(), trace.clone().into_os_string()));
+        repo.given.callers.push(("GIT_TRACE2_EVENT".into(), trace.clone().into_os_string()));
         work(&repo);
         let events = std::fs::read_to_string(&trace).unwrap_or_default();
         drop(std::fs::remove_file(trace));
