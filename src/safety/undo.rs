@@ -35,7 +35,7 @@ use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::journal::journaled::{JournaledOperation, OperationKind};
 use axiom_model::journal::journaled_changes::TrashChange;
-use axiom_model::operation::operation_record::OperationRecord;
+use axiom_model::operation::operation_record::{JournaledChanges, OperationRecord};
 use axiom_model::operation::undo;
 use axiom_model::operation::undo::UndoSelector;
 use axiom_model::work::tasks::branch_names::task_of;
@@ -103,7 +103,7 @@ pub fn possible(ctx: &Context, most: usize) -> Result<Vec<OperationRecord>> {
     let all = history::transactions(ctx)?;
     let standing = UndoabilityCheck::new(ctx, &all)?;
     let listed = all.iter().rev().filter(|one| one.matters());
-    let found = listed.filter(|one| one.undo_of.is_none() && standing.obstacle(one).is_none());
+    let found = listed.filter(|one| one.undo.of.is_none() && standing.obstacle(one).is_none());
     Ok(found.take(most).cloned().collect())
 }
 
@@ -127,7 +127,7 @@ pub fn check(ctx: &Context, chosen: &UndoTarget) -> Result<UndoPreview> {
 
 /// Whether agents are stopped first: they write where it changes files.
 fn stops_agents(transaction: &OperationRecord) -> bool {
-    !transaction.worktrees.is_empty() || !transaction.submodules.is_empty() || !transaction.workspaces.is_empty()
+    transaction.changes.moves_files()
 }
 
 /// Refuses before agents are stopped what would be refused after that: what an agent did is committed then, on a branch that it moves.
@@ -218,17 +218,21 @@ fn operation(
     let UndoTarget { transaction, what, redo, as_of: _ } = chosen;
     needs::are_there(ctx, transaction)?;
     let kind = OperationKind::Undo { of: transaction.id.clone() };
-    let mut forward = JournaledOperation::new(kind.clone(), transaction.what.clone());
-    forward.refs.clone_from(&transaction.refs);
-    forward.branch_configs.clone_from(&transaction.branch_configs);
-    forward.stash.clone_from(&transaction.stash);
-    forward.advances.clone_from(&transaction.advances);
-    forward.worktrees.clone_from(&transaction.worktrees);
-    forward.submodules.clone_from(&transaction.submodules);
-    forward.workspaces.clone_from(&transaction.workspaces);
-    forward.gates.clone_from(&transaction.gates);
-    // Files that are no longer in the trash cannot come back: see `lost_asides`.
-    forward.asides = transaction.asides.iter().filter(|change| is_in_trash(change)).cloned().collect();
+    let JournaledChanges { refs, branch_configs, stash, advances, worktrees, submodules, workspaces, asides, gates } =
+        transaction.changes.clone();
+    let forward = JournaledOperation {
+        refs,
+        branch_configs,
+        stash,
+        advances,
+        worktrees,
+        submodules,
+        workspaces,
+        // Files that are no longer in the trash cannot come back: see `lost_asides`.
+        asides: asides.into_iter().filter(is_in_trash).collect(),
+        gates,
+        ..JournaledOperation::new(kind.clone(), transaction.what.clone())
+    };
     let mut operation = forward.inverse(kind, format!("{} of '{what}'", if *redo { "redo" } else { "undo" }));
     if !operation.branch_configs.is_empty() {
         let now = ctx.repo.settings().branch_configs()?;
@@ -249,7 +253,7 @@ fn operation(
         unread: Vec::new(),
     };
     if let Some(captured) = captured {
-        let moved: Vec<&RefName> = git_operations::moved(transaction).collect();
+        let moved: Vec<&RefName> = git_operations::moved(&transaction.changes).collect();
         submodules::rebase(ctx, &mut operation.submodules, captured, &mut left_as_is)?;
         for change in &mut operation.worktrees {
             let now = capture_of(captured, &change.path)
@@ -269,7 +273,7 @@ fn operation(
         }
         operation.kept = kept(ctx, &operation)?;
     }
-    git_operations::advances_are_clear(ctx, transaction)?;
+    git_operations::advances_are_clear(ctx, &transaction.changes)?;
     branches_are_free(ctx, &operation)?;
     checkpoints::names_are_free(ctx, &operation)?;
     Ok((operation, left_as_is))
@@ -295,5 +299,5 @@ fn is_in_trash(change: &TrashChange) -> bool {
 
 /// The files that the transaction moved out of its way and that are no longer in the trash.
 fn lost_asides(transaction: &OperationRecord) -> Vec<TrashChange> {
-    transaction.asides.iter().filter(|change| !is_in_trash(change)).cloned().collect()
+    transaction.changes.asides.iter().filter(|change| !is_in_trash(change)).cloned().collect()
 }

@@ -3,6 +3,7 @@
 //!
 //! The fold replays the state, so it knows exactly how a transaction changed tasks, whichever events did it.
 
+mod journaled_changes;
 mod operation_fold;
 #[cfg(test)]
 mod tests;
@@ -14,16 +15,12 @@ use operation_fold::is_work;
 use serde::Serialize;
 
 use crate::base::ids::{CheckpointName, OperationId, TaskId};
-use crate::base::ref_change::RefChange;
 use crate::base::text::ValueChange;
-use crate::checkpoint::branch_config::BranchConfigChange;
-use crate::journal::journaled_changes::{
-    BranchAdvance, GateChange, StashChange, SubmoduleChange, TrashChange, WorkspaceChange, WorktreeChange,
-};
 use crate::state::event_envelope::{EventAuthor, EventEnvelope};
 use crate::work::restorable::standing_changes::TaskStandingChanges;
 use crate::work::sessions::session::SessionMode;
 use crate::work::tasks::task::{MergedTaskWork, TaskChangeSet, TaskStatus};
+pub use journaled_changes::JournaledChanges;
 pub use operation_fold::OperationFold;
 
 /// How many tasks are named in how a request is taken back.
@@ -55,49 +52,18 @@ pub struct OperationRecord {
     pub what: String,
     /// How far it has come.
     pub progress: OperationRecordState,
-    /// Refs that it moved.
-    pub refs: Vec<RefChange>,
-    /// Configuration of branches that it removed or brought back.
-    pub branch_configs: Vec<BranchConfigChange>,
-    /// Stash entries that it removed or brought back.
-    pub stash: Vec<StashChange>,
-    /// Branches that it moved together with the worktree in which they are checked out.
-    pub advances: Vec<BranchAdvance>,
-    /// Worktrees that it changed.
-    pub worktrees: Vec<WorktreeChange>,
-    /// Submodules that it changed.
-    pub submodules: Vec<SubmoduleChange>,
-    /// Workspaces that it moved to the trash or brought back.
-    pub workspaces: Vec<WorkspaceChange>,
-    /// Files that were in its way and are in the trash.
-    pub asides: Vec<TrashChange>,
-    /// Gates on tasks that it opened or closed.
-    pub gates: Vec<GateChange>,
-    /// What it changed of what was reported of tasks, and of the gates at which they wait.
-    pub standing: TaskStandingChanges,
-    /// Tasks that it added.
-    pub added: Vec<TaskId>,
-    /// The status and merge of those tasks when the transaction had ended.
-    pub added_as: BTreeMap<TaskId, TaskAsAdded>,
-    /// Fields that it changed in tasks that existed before.
-    pub edits: Vec<TaskChangeSet>,
-    /// The change of the mode, where it changed the mode.
-    pub mode: Option<ValueChange<SessionMode>>,
-    /// The change of the mode, where the mode changed as part of a rollback, or of the undo of one. An undo inverts that
-    /// too.
-    pub mode_restored: Option<ValueChange<SessionMode>>,
-    /// The checkpoint to which it went back with all files of its worktrees.
-    pub went_back_to: Option<CheckpointName>,
+    /// What it changed by its journal.
+    pub changes: JournaledChanges,
+    /// The tasks that it changed.
+    pub tasks: ChangedTasks,
+    /// What it brought back, where it is a rollback, or the undo of one.
+    pub brought_back: BroughtBackState,
     /// Checkpoints that it made.
     pub checkpoints: Vec<CheckpointName>,
-    /// The transaction that it undid, where it is an undo.
-    pub undo_of: Option<OperationId>,
-    /// The transaction that undid it, where that was not undone itself.
-    pub undone_by: Option<OperationId>,
-    /// The number of its first event.
-    pub first_seq: u64,
-    /// The number of its last event; of one that carried out an operation, of the end of that.
-    pub last_seq: u64,
+    /// The undo that it is, and the one of it.
+    pub undo: UndoLinks,
+    /// Its events.
+    pub events: EventSpan,
     /// What kind of a step it is.
     nature: OperationNature,
 }
@@ -115,11 +81,70 @@ struct OperationNature {
     is_retention: bool,
     /// Whether the only refs that it moved are branches of tasks that were merged before.
     only_tidies: bool,
+    /// Whether the mode was changed in it, by itself.
+    changes_mode: bool,
     /// Whether a new log begins with it.
     begins_anew: bool,
     /// What a human asked the session for in it, as how that is taken back.
     asked: Option<String>,
     rank: u8,
+}
+
+/// The tasks that an operation changed.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ChangedTasks {
+    /// Those that it added, as they were when it had ended.
+    pub added: BTreeMap<TaskId, TaskAsAdded>,
+    /// Fields that it changed in tasks that existed before.
+    pub edits: Vec<TaskChangeSet>,
+}
+
+impl ChangedTasks {
+    /// Whether it changed none.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.edits.is_empty()
+    }
+
+    /// Each of them.
+    pub fn ids(&self) -> impl Iterator<Item = &TaskId> {
+        self.added.keys().chain(self.edits.iter().map(|edit| &edit.id))
+    }
+}
+
+/// What a rollback brought back, or the undo of one. An undo inverts that too.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct BroughtBackState {
+    /// The checkpoint to which it went back with all files of its worktrees.
+    pub checkpoint: Option<CheckpointName>,
+    /// The change of the mode.
+    pub mode: Option<ValueChange<SessionMode>>,
+    /// What it changed of what was reported of tasks, and of the gates at which they wait.
+    pub standing: TaskStandingChanges,
+}
+
+impl BroughtBackState {
+    /// Whether it brought back a mode, reports or gates.
+    pub fn is_any(&self) -> bool {
+        self.mode.is_some() || !self.standing.is_empty()
+    }
+}
+
+/// How an operation and undos belong together.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UndoLinks {
+    /// The operation that it undid, where it is an undo.
+    pub of: Option<OperationId>,
+    /// The operation that undid it, where that was not undone itself.
+    pub by: Option<OperationId>,
+}
+
+/// The numbers of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventSpan {
+    /// That of the first one.
+    pub first: u64,
+    /// That of the last one; of what carried out an operation, of the end of that.
+    pub last: u64,
 }
 
 /// A task as it was added.
@@ -139,27 +164,12 @@ impl OperationRecord {
             by: envelope.by.clone(),
             what: String::new(),
             progress: OperationRecordState::Done,
-            refs: Vec::new(),
-            branch_configs: Vec::new(),
-            stash: Vec::new(),
-            advances: Vec::new(),
-            worktrees: Vec::new(),
-            submodules: Vec::new(),
-            workspaces: Vec::new(),
-            asides: Vec::new(),
-            gates: Vec::new(),
-            standing: TaskStandingChanges::default(),
-            added: Vec::new(),
-            added_as: BTreeMap::new(),
-            edits: Vec::new(),
-            mode: None,
-            mode_restored: None,
+            changes: JournaledChanges::default(),
+            tasks: ChangedTasks::default(),
+            brought_back: BroughtBackState::default(),
             checkpoints: Vec::new(),
-            undo_of: None,
-            undone_by: None,
-            went_back_to: None,
-            first_seq: envelope.seq,
-            last_seq: envelope.seq,
+            undo: UndoLinks::default(),
+            events: EventSpan { first: envelope.seq, last: envelope.seq },
             nature: OperationNature::default(),
         }
     }
@@ -172,15 +182,15 @@ impl OperationRecord {
             OperationRecordState::Aborted => return Some("it was reversed already"),
             OperationRecordState::Done => {}
         }
-        if self.undone_by.is_some() {
+        if self.undo.by.is_some() {
             return Some("it was undone already");
         }
         if self.nature.begins_anew {
             return Some("the log was restarted here: the older log is kept as a file, see 'git axiom recover'");
         }
-        let is_work = self.edits.iter().any(is_work);
-        let nothing = !self.moves() && self.added.is_empty() && self.edits.is_empty() && !self.goes_back();
-        if nothing && self.mode.is_some() {
+        let is_work = self.tasks.edits.iter().any(is_work);
+        let nothing = !self.moves() && self.tasks.is_empty() && !self.brought_back.is_any();
+        if nothing && self.nature.changes_mode {
             return Some("it changed the mode: change that back with 'git axiom mode'");
         }
         if let Some(asked) = self.nature.asked.as_deref().filter(|_| nothing || is_work) {
@@ -197,25 +207,17 @@ impl OperationRecord {
 
     /// Whether it moved refs, stash entries, files or workspaces.
     pub fn moves(&self) -> bool {
-        !(self.refs.is_empty()
-            && self.stash.is_empty()
-            && self.advances.is_empty()
-            && self.worktrees.is_empty()
-            && self.submodules.is_empty()
-            && self.workspaces.is_empty())
+        self.changes.moves()
     }
 
     /// Whether it changed refs, files or tasks permanently, and because a user asked for it. Claims, iterations, gates,
     /// captures and automatic retention do not count.
     pub fn changes_for_good(&self) -> bool {
-        let tasks = !self.added.is_empty() || self.edits.iter().any(|edit| !is_work(edit));
+        let tasks = !self.tasks.added.is_empty() || self.tasks.edits.iter().any(|edit| !is_work(edit));
         let moves = self.moves() && !self.nature.only_tidies;
-        self.progress == OperationRecordState::Done && !self.nature.is_housekeeping && (moves || tasks || self.goes_back())
-    }
-
-    /// Whether it brought back a mode, reports or gates.
-    pub fn goes_back(&self) -> bool {
-        self.mode_restored.is_some() || !self.standing.is_empty()
+        self.progress == OperationRecordState::Done
+            && !self.nature.is_housekeeping
+            && (moves || tasks || self.brought_back.is_any())
     }
 
     /// Whether it can be undone, as far as the log shows.
@@ -233,7 +235,7 @@ impl OperationRecord {
             EventAuthor::Supervisor | EventAuthor::Attached => false,
         };
         // A task that has nothing to merge counts as merged in the step that tidies up after it.
-        let only_tidies = self.nature.only_tidies && self.added.is_empty() && self.edits.iter().all(is_work);
+        let only_tidies = self.nature.only_tidies && self.tasks.added.is_empty() && self.tasks.edits.iter().all(is_work);
         let tidies = self.nature.is_retention || only_tidies;
         let changes = !tidies && (self.nature.operates || self.moves() || self.undoable());
         asked

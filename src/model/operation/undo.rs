@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::operation_record::OperationRecord;
+use super::operation_record::{JournaledChanges, OperationRecord};
 use crate::base::ids::{OperationId, TaskId};
 use crate::base::names::RefName;
 use crate::base::text::ValueChange;
@@ -71,7 +71,7 @@ pub fn is_decided_by(known: &[OperationRecord], asked: &UndoSelector) -> bool {
     match asked {
         UndoSelector::Undo => known.iter().any(stands),
         // How often something was taken back and done again shows only together with its beginning.
-        UndoSelector::Redo => known.iter().all(|one| one.undo_of.as_ref().is_none_or(is_known)) && choose(known, asked).is_ok(),
+        UndoSelector::Redo => known.iter().all(|one| one.undo.of.as_ref().is_none_or(is_known)) && choose(known, asked).is_ok(),
         UndoSelector::Named(id) => {
             let named = known.iter().find(|one| one.id.as_str() == id);
             named.is_some_and(|one| taken_back(known, one).all(is_known))
@@ -81,7 +81,7 @@ pub fn is_decided_by(known: &[OperationRecord], asked: &UndoSelector) -> bool {
 
 /// Whether a transaction is the one that a plain undo means, if no newer one is.
 fn stands(one: &OperationRecord) -> bool {
-    one.undo_of.is_none() && one.undone_by.is_none() && one.changes_for_good()
+    one.undo.of.is_none() && one.undo.by.is_none() && one.changes_for_good()
 }
 
 fn possible(one: &OperationRecord) -> Result<&OperationRecord> {
@@ -97,7 +97,7 @@ fn possible(one: &OperationRecord) -> Result<&OperationRecord> {
 /// The transaction that this one undid, the one that was undone by that, and so on.
 fn taken_back<'t>(all: &'t [OperationRecord], transaction: &'t OperationRecord) -> impl Iterator<Item = &'t OperationId> {
     let up = |id: &OperationId| all.iter().find(|other| other.id == *id);
-    std::iter::successors(transaction.undo_of.as_ref(), move |id| up(id)?.undo_of.as_ref()).take(all.len())
+    std::iter::successors(transaction.undo.of.as_ref(), move |id| up(id)?.undo.of.as_ref()).take(all.len())
 }
 
 /// The title of the transaction at the start of a chain of undos, and whether undoing `transaction` does it again: then
@@ -113,19 +113,20 @@ pub fn later_changes_of_the_same<'t>(all: &'t [OperationRecord], id: &OperationI
     let Some(place) = all.iter().position(|one| one.id == *id) else { return Vec::new() };
     let (mine, later) = (touched(&all[place]), &all[place + 1..]);
     let cancelled = |one: &OperationRecord| {
-        one.undone_by.is_some() || one.undo_of.as_ref().is_some_and(|of| later.iter().any(|other| other.id == *of))
+        one.undo.by.is_some() || one.undo.of.as_ref().is_some_and(|of| later.iter().any(|other| other.id == *of))
     };
     later.iter().rev().filter(|one| !cancelled(one) && !touched(one).is_disjoint(&mine)).collect()
 }
 
 /// The ids, names and paths of the tasks, refs, stash entries and worktrees that a transaction changed.
 fn touched(transaction: &OperationRecord) -> BTreeSet<&str> {
-    let tasks = transaction.added.iter().chain(transaction.edits.iter().map(|edit| &edit.id)).map(TaskId::as_str);
-    let refs = transaction.refs.iter().map(|change| &change.name);
-    let refs = refs.chain(transaction.advances.iter().map(|change| &change.branch)).map(RefName::as_str);
-    let worktrees = transaction.worktrees.iter().map(|change| change.path.as_str());
-    let submodules = transaction.submodules.iter().map(|change| change.worktree.path.as_str());
-    let stash = transaction.stash.iter().map(|change| change.entry.id.as_str());
+    let JournaledChanges { refs, advances, worktrees, submodules, stash, .. } = &transaction.changes;
+    let tasks = transaction.tasks.ids().map(TaskId::as_str);
+    let refs = refs.iter().map(|change| &change.name);
+    let refs = refs.chain(advances.iter().map(|change| &change.branch)).map(RefName::as_str);
+    let worktrees = worktrees.iter().map(|change| change.path.as_str());
+    let submodules = submodules.iter().map(|change| change.worktree.path.as_str());
+    let stash = stash.iter().map(|change| change.entry.id.as_str());
     tasks.chain(refs).chain(worktrees).chain(submodules).chain(stash).collect()
 }
 
@@ -145,7 +146,7 @@ pub type MergeContainsCheck<'h> = &'h dyn Fn(&TaskId, &MergedTaskWork) -> bool;
 
 /// Computes the changes of the state that undo a transaction.
 pub fn state_back(transaction: &OperationRecord, now: &State, holds: MergeContainsCheck<'_>) -> Result<StateUndo> {
-    let mut standing = transaction.standing.clone().inverse();
+    let mut standing = transaction.brought_back.standing.clone().inverse();
     standing.retain_fitting(&now.restorable);
     let back = StateUndo { edits: edits(transaction, now, holds)?, mode: mode(transaction, now.restorable.mode)?, standing };
     if !transaction.moves() && back.edits.is_empty() && back.mode.is_none() && back.standing.is_empty() {
@@ -157,10 +158,10 @@ pub fn state_back(transaction: &OperationRecord, now: &State, holds: MergeContai
 
 /// The edits of tasks that undo a transaction. Added tasks are archived, never forgotten.
 fn edits(transaction: &OperationRecord, now: &State, holds: MergeContainsCheck<'_>) -> Result<Vec<TaskChangeSet>> {
-    let mut edits = inverse_edits(transaction.edits.clone());
-    for id in &transaction.added {
+    let mut edits = inverse_edits(transaction.tasks.edits.clone());
+    for (id, then) in &transaction.tasks.added {
         let task = now.task(id)?;
-        let as_added = transaction.added_as.get(id).is_some_and(|then| then.status == task.status && then.merged == task.merged);
+        let as_added = then.status == task.status && then.merged == task.merged;
         let open = matches!(task.status, TaskStatus::Pending | TaskStatus::Blocked);
         match task.status {
             TaskStatus::Archived => {}
@@ -188,7 +189,7 @@ fn edits(transaction: &OperationRecord, now: &State, holds: MergeContainsCheck<'
 /// would be taken for the rest of merged work, and moved to the trash.
 fn is_another_attempt(transaction: &OperationRecord, edit: &TaskChangeSet, now: &State, holds: MergeContainsCheck<'_>) -> bool {
     let mut merged = edit.changes.iter().filter_map(TaskFieldChange::merges);
-    let its_own = transaction.workspaces.iter().any(|change| change.task == edit.id);
+    let its_own = transaction.changes.workspaces.iter().any(|change| change.task == edit.id);
     // A workspace that was kept has the merged work, and no more.
     !its_own && now.restorable.workspaces.contains_key(&edit.id) && merged.any(|merged| !holds(&edit.id, merged))
 }
@@ -208,7 +209,7 @@ fn changed_since_then(tasks: &[&str]) -> Error {
 
 /// The change of the mode that undoes a transaction; `None` where the mode has its old value already.
 fn mode(transaction: &OperationRecord, now: SessionMode) -> Result<Option<ValueChange<SessionMode>>> {
-    match transaction.mode_restored {
+    match transaction.brought_back.mode {
         None => Ok(None),
         Some(change) if now == change.old => Ok(None),
         Some(change) if now == change.new => Ok(Some(change.inverse())),

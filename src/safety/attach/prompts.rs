@@ -117,8 +117,8 @@ fn taken_back_by<'b>(
     before: &[&CheckpointRecord],
 ) -> Option<&'b OperationRecord> {
     let took = |back: &&OperationRecord| {
-        let is_from_before = before.iter().any(|one| Some(&one.name) == back.went_back_to.as_ref());
-        let is_there = back.worktrees.iter().any(|change| change.path == worktree);
+        let is_from_before = before.iter().any(|one| Some(&one.name) == back.brought_back.checkpoint.as_ref());
+        let is_there = back.changes.worktrees.iter().any(|change| change.path == worktree);
         back.at > record.created_at && is_from_before && is_there
     };
     backs.iter().find(took)
@@ -142,7 +142,10 @@ fn end_of<'a>(
 fn rollbacks(ctx: &Context, since: Timestamp) -> Result<Vec<OperationRecord>> {
     let mut all = history::newest_transactions(ctx, |known| known.first().is_some_and(|first| first.at < since))?;
     all.retain(|one| {
-        one.went_back_to.is_some() && one.progress == OperationRecordState::Done && one.undone_by.is_none() && one.at >= since
+        one.brought_back.checkpoint.is_some()
+            && one.progress == OperationRecordState::Done
+            && one.undo.by.is_none()
+            && one.at >= since
     });
     Ok(all)
 }

@@ -20,12 +20,15 @@ const NAMED: usize = 5;
 /// What a human took back in this worktree since event `seen`, as a sentence for the agent: of the files that differ from how the agent left
 /// them (`now` finds their tree), those that are as the human's last step made them. A step and its undo say nothing.
 pub(super) fn went_back(ctx: &Context, worktree: &str, seen: u64, now: impl FnOnce() -> Option<Oid>) -> Option<String> {
-    let enough = |known: &[OperationRecord]| known.iter().any(|one| one.first_seq <= seen);
+    let enough = |known: &[OperationRecord]| known.iter().any(|one| one.events.first <= seen);
     let all = history::newest_transactions(ctx, enough).ok()?;
-    let since = all.iter().filter(|one| one.first_seq > seen && one.by == EventAuthor::User);
+    let since = all.iter().filter(|one| one.events.first > seen && one.by == EventAuthor::User);
     // The oldest first.
-    let changes: Vec<_> =
-        since.flat_map(|one| &one.worktrees).filter(|change| change.path == worktree).map(|change| &change.files).collect();
+    let changes: Vec<_> = since
+        .flat_map(|one| &one.changes.worktrees)
+        .filter(|change| change.path == worktree)
+        .map(|change| &change.files)
+        .collect();
     let (oldest, newest) = (changes.first()?, changes.last()?);
     let now = now()?;
     let paths = |old: &Oid, new: &Oid| -> Result<BTreeSet<String>> {

@@ -12,7 +12,7 @@ use axiom_git::{GitOperation, Head, Repository, TreeChange, Worktree, WorktreeCa
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::base::text::ValueChange;
 use axiom_model::journal::journaled_changes::{HeadState, WorktreeChange};
-use axiom_model::operation::operation_record::OperationRecord;
+use axiom_model::operation::operation_record::JournaledChanges;
 
 use super::changed;
 
@@ -81,10 +81,10 @@ impl WorktreeUndo<'_> {
     }
 }
 
-/// The branches that a transaction moved.
-pub(super) fn moved(transaction: &OperationRecord) -> impl Iterator<Item = &RefName> {
-    let refs = transaction.refs.iter().map(|change| &change.name);
-    refs.chain(transaction.advances.iter().map(|change| &change.branch))
+/// The branches that moved.
+pub(super) fn moved(changes: &JournaledChanges) -> impl Iterator<Item = &RefName> {
+    let refs = changes.refs.iter().map(|change| &change.name);
+    refs.chain(changes.advances.iter().map(|change| &change.branch))
 }
 
 /// The change of HEAD. If the transaction changed neither HEAD nor its branch, HEAD stays as it is now: on another branch
@@ -102,8 +102,8 @@ pub(super) fn head(moved: &[&RefName], change: &WorktreeChange, now: &Head) -> V
 }
 
 /// Checks that no branch that moves together with its worktree is in a git operation that was begun since.
-pub(super) fn advances_are_clear(ctx: &Context, transaction: &OperationRecord) -> Result<()> {
-    for advance in &transaction.advances {
+pub(super) fn advances_are_clear(ctx: &Context, changes: &JournaledChanges) -> Result<()> {
+    for advance in &changes.advances {
         let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&advance.path))? else { continue };
         if let Some(kind) = holds_branch(ctx, &entry.worktree)? {
             let what = format!("{} is in progress in '{}', on {}", kind.words(), advance.path, advance.branch.short());

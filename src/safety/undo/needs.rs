@@ -15,12 +15,12 @@ use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::KEPT;
 use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::journal::journaled_changes::HeadState;
-use axiom_model::operation::operation_record::OperationRecord;
+use axiom_model::operation::operation_record::{JournaledChanges, OperationRecord};
 
 /// Checks that all objects that an undo and its redo need exist, with everything that they reach.
 pub(super) fn are_there(ctx: &Context, transaction: &OperationRecord) -> Result<()> {
     super::submodules::are_there(ctx, transaction)?;
-    let needs = UndoObjectNeeds::of(transaction);
+    let needs = UndoObjectNeeds::of(&transaction.changes);
     needs.write_tags_again(ctx, transaction)?;
     if needs.is_empty() || needs.are_kept(ctx, transaction)? {
         return Ok(());
@@ -41,7 +41,7 @@ pub(super) fn lost_needs<'t>(
 ) -> Result<Vec<(&'t OperationId, String)>> {
     let kept: BTreeSet<RefName> = ctx.repo.refs().refs_below(KEPT)?.into_iter().map(|kept| kept.name).collect();
     let is_lost = |one: &&OperationRecord| {
-        let needs = UndoObjectNeeds::of(one);
+        let needs = UndoObjectNeeds::of(&one.changes);
         let trees = if kept.contains(&kept_ref(&one.id)) { None } else { Some(&needs.trees) };
         let gone = |oid: &Oid| !ctx.repo.connectivity().holds(oid);
         one.undoable()
@@ -76,19 +76,18 @@ struct UndoObjectNeeds<'t> {
 }
 
 impl<'t> UndoObjectNeeds<'t> {
-    fn of(transaction: &'t OperationRecord) -> Self {
-        let changes = &transaction.worktrees;
-        let trees = changes.iter().flat_map(|change| [&change.files, &change.index]);
-        let captures = changes.iter().flat_map(|change| [&change.captures.old, &change.captures.new]).flatten();
-        let heads = changes.iter().filter_map(|change| match &change.head.old {
+    fn of(changes: &'t JournaledChanges) -> Self {
+        let worktrees = &changes.worktrees;
+        let trees = worktrees.iter().flat_map(|change| [&change.files, &change.index]);
+        let captures = worktrees.iter().flat_map(|change| [&change.captures.old, &change.captures.new]).flatten();
+        let heads = worktrees.iter().filter_map(|change| match &change.head.old {
             HeadState::Detached(commit) => Some(commit),
             HeadState::Branch(_) => None,
         });
-        let refs = transaction.refs.iter().filter_map(|change| change.value.old.as_ref());
-        let stash =
-            transaction.stash.iter().filter(|change| change.way == ChangeDirection::PutAside).map(|change| &change.entry.id);
-        let advances = transaction.advances.iter().map(|change| &change.commit.old);
-        let workspaces = transaction.workspaces.iter();
+        let refs = changes.refs.iter().filter_map(|change| change.value.old.as_ref());
+        let stash = changes.stash.iter().filter(|change| change.way == ChangeDirection::PutAside).map(|change| &change.entry.id);
+        let advances = changes.advances.iter().map(|change| &change.commit.old);
+        let workspaces = changes.workspaces.iter();
         let workspaces = workspaces.flat_map(|change| std::iter::once(&change.capture).chain(&change.commit));
         Self {
             commits: stash.chain(captures).chain(heads).chain(refs).chain(advances).chain(workspaces).collect(),
@@ -125,8 +124,8 @@ impl<'t> UndoObjectNeeds<'t> {
             commits.append(&mut ctx.repo.tips().without_buckets(&parents)?);
         }
         // If the branch had moved elsewhere since, there would be no undo.
-        let advances = transaction.advances.iter().map(|change| (&change.commit.old, &change.commit.new));
-        let refs = transaction.refs.iter().filter_map(|change| change.value.old.as_ref().zip(change.value.new.as_ref()));
+        let advances = transaction.changes.advances.iter().map(|change| (&change.commit.old, &change.commit.new));
+        let refs = transaction.changes.refs.iter().filter_map(|change| change.value.old.as_ref().zip(change.value.new.as_ref()));
         for (old, new) in advances.chain(refs) {
             if !commits.contains(old)
                 && ctx.repo.connectivity().holds(new)

@@ -59,7 +59,7 @@ pub(super) fn inside(submodules: &[SubmoduleChange], path: &str) -> BTreeSet<Rep
 /// Checks that the objects that the undo of a transaction needs are still in the repositories of its submodules. One whose repository is
 /// gone is left out by the undo.
 pub(super) fn are_there(ctx: &Context, transaction: &OperationRecord) -> Result<()> {
-    for change in &transaction.submodules {
+    for change in &transaction.changes.submodules {
         let Ok((repo, _)) = opened(ctx, change) else { continue };
         let worktree = &change.worktree;
         let trees = [&worktree.files, &worktree.index].into_iter().flat_map(|trees| [&trees.old, &trees.new]);

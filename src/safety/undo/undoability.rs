@@ -14,7 +14,7 @@ use crate::operation::check;
 use axiom_base::error::Result;
 use axiom_model::base::ids::OperationId;
 use axiom_model::base::names::{Oid, RefName};
-use axiom_model::operation::operation_record::OperationRecord;
+use axiom_model::operation::operation_record::{JournaledChanges, OperationRecord};
 use axiom_model::operation::undo;
 use axiom_model::work::tasks::branch_names::task_of;
 
@@ -51,8 +51,8 @@ impl<'a> UndoabilityCheck<'a> {
         if !transaction.moves() {
             return Ok(());
         }
-        self.refs_stand(transaction)?;
-        let in_worktrees = !(transaction.worktrees.is_empty() && transaction.workspaces.is_empty());
+        self.refs_stand(&transaction.changes)?;
+        let in_worktrees = !(transaction.changes.worktrees.is_empty() && transaction.changes.workspaces.is_empty());
         let captured = if in_worktrees { Some(self.worktrees()?) } else { None };
         let (transaction, what) = (transaction.clone(), transaction.what.clone());
         let chosen = UndoTarget { transaction, what, redo: false, as_of: state.seq };
@@ -60,9 +60,9 @@ impl<'a> UndoabilityCheck<'a> {
     }
 
     /// Checks that the refs are where the transaction left them. Each ref is read only once for all transactions.
-    fn refs_stand(&self, transaction: &OperationRecord) -> Result<()> {
-        let advanced = transaction.advances.iter().map(|change| (&change.branch, Some(&change.commit.new)));
-        let moved = transaction.refs.iter().map(|change| (&change.name, change.value.new.as_ref()));
+    fn refs_stand(&self, changes: &JournaledChanges) -> Result<()> {
+        let advanced = changes.advances.iter().map(|change| (&change.branch, Some(&change.commit.new)));
+        let moved = changes.refs.iter().map(|change| (&change.name, change.value.new.as_ref()));
         for (name, expected) in advanced.chain(moved) {
             let known = self.refs.borrow().get(name).cloned();
             let now = match known {
@@ -74,8 +74,7 @@ impl<'a> UndoabilityCheck<'a> {
                 }
             };
             // A branch of a task may be where the undo brings it already.
-            let is_back =
-                || transaction.refs.iter().any(|one| one.name == *name && one.value.old == now && task_of(name).is_some());
+            let is_back = || changes.refs.iter().any(|one| one.name == *name && one.value.old == now && task_of(name).is_some());
             if now.as_ref() != expected && !is_back() {
                 return Err(super::changed(&[format!("{} moved", name.short())]));
             }

@@ -9,7 +9,7 @@ use crate::{checkpoint, history};
 use axiom_base::error::Result;
 use axiom_model::base::ids::{CheckpointName, OperationId, TaskId};
 use axiom_model::base::names::{Oid, RefName};
-use axiom_model::operation::operation_record::OperationRecord;
+use axiom_model::operation::operation_record::{OperationRecord, UndoLinks};
 use axiom_model::operation::task_rollback::dependents;
 use axiom_model::picture::{MomentStanding, Picture, PictureFold};
 use axiom_model::state::current_state::State;
@@ -73,7 +73,7 @@ fn offer_what_is_accepted(ctx: &Context, picture: &mut Picture) -> Result<()> {
     let all = history::newest_transactions(ctx, |known| known.iter().any(|one| one.id == oldest))?;
     let standing = UndoabilityCheck::new(ctx, &all)?;
     let now = |id: &OperationId| match all.iter().find(|one| one.id == *id) {
-        Some(OperationRecord { undone_by: Some(by), .. }) => MomentStanding::UndoneBy(by.clone()),
+        Some(OperationRecord { undo: UndoLinks { by: Some(by), .. }, .. }) => MomentStanding::UndoneBy(by.clone()),
         Some(one) if standing.obstacle(one).is_none() => MomentStanding::CanBeUndone,
         Some(_) | None => MomentStanding::Refused,
     };

@@ -18,7 +18,7 @@ use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::base::text::ValueChange;
 use axiom_model::operation::change_json;
 use axiom_model::operation::change_json::CheckpointNameJson;
-use axiom_model::operation::operation_record::{OperationRecord, OperationRecordState};
+use axiom_model::operation::operation_record::{JournaledChanges, OperationRecord, OperationRecordState};
 use axiom_model::work::tasks::task::TaskChangeSet;
 use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::history;
@@ -77,7 +77,7 @@ struct OperationJson<'a> {
     /// Those in which files changed.
     worktrees: Vec<&'a str>,
     /// Ids of tasks.
-    added: &'a [TaskId],
+    added: Vec<&'a TaskId>,
     #[serde(serialize_with = "change_json::tasks")]
     tasks: &'a [TaskChangeSet],
     /// Those that it made.
@@ -100,29 +100,29 @@ fn view<'a>(shown: &'a OperationLogRow<'_>) -> OperationJson<'a> {
         undoable: obstacle.is_none(),
         obstacle: obstacle.as_deref(),
         state: transaction.progress,
-        undo_of: transaction.undo_of.as_ref(),
-        undone_by: transaction.undone_by.as_ref(),
-        refs: refs(transaction),
-        worktrees: worktrees(transaction),
-        added: &transaction.added,
-        tasks: &transaction.edits,
+        undo_of: transaction.undo.of.as_ref(),
+        undone_by: transaction.undo.by.as_ref(),
+        refs: refs(&transaction.changes),
+        worktrees: worktrees(&transaction.changes),
+        added: transaction.tasks.added.keys().collect(),
+        tasks: &transaction.tasks.edits,
         checkpoints: transaction.checkpoints.iter().map(|name| CheckpointNameJson { name }).collect(),
     }
 }
 
 /// All refs that it moved, including branches that are checked out in a worktree.
-fn refs(transaction: &OperationRecord) -> Vec<RefChange> {
-    let advanced = transaction.advances.iter().map(|advance| RefChange {
+fn refs(changes: &JournaledChanges) -> Vec<RefChange> {
+    let advanced = changes.advances.iter().map(|advance| RefChange {
         name: advance.branch.clone(),
         value: ValueChange::new(Some(advance.commit.old.clone()), Some(advance.commit.new.clone())),
     });
-    advanced.chain(transaction.refs.iter().cloned()).collect()
+    advanced.chain(changes.refs.iter().cloned()).collect()
 }
 
 /// All worktrees whose files it changed.
-fn worktrees(transaction: &OperationRecord) -> Vec<&str> {
-    let advanced = transaction.advances.iter().map(|advance| advance.path.as_str());
-    advanced.chain(transaction.worktrees.iter().map(|worktree| worktree.path.as_str())).collect()
+fn worktrees(changes: &JournaledChanges) -> Vec<&str> {
+    let advanced = changes.advances.iter().map(|advance| advance.path.as_str());
+    advanced.chain(changes.worktrees.iter().map(|worktree| worktree.path.as_str())).collect()
 }
 
 /// Lists operations, newest first.
@@ -169,7 +169,7 @@ fn in_words(shown: &[OperationLogRow<'_>], standing: &UndoabilityCheck<'_>) -> S
             OperationRecordState::Aborted => " (reversed)",
             OperationRecordState::Done => "",
         };
-        let undo = match &transaction.undone_by {
+        let undo = match &transaction.undo.by {
             Some(_) => "undone",
             None if obstacle.is_none() => "yes",
             None if standing.lost_need(transaction).is_some() => "gone",

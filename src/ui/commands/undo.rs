@@ -72,7 +72,7 @@ fn undo_with(ctx: &mut Context, asked: &UndoSelector, consent: &ConsentArgs, scr
         op::check(ctx, &chosen).map_err(|error| explain(ctx, error))?;
         return Err(not_yours(&chosen.transaction));
     }
-    let is_touched = |worktree: &str| chosen.transaction.worktrees.iter().any(|change| change.path == worktree);
+    let is_touched = |worktree: &str| chosen.transaction.changes.worktrees.iter().any(|change| change.path == worktree);
     for line in at_work::notes(ctx, &is_touched)? {
         screen.note(&format!("note: {}", visible::line(&line)));
     }

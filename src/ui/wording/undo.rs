@@ -169,7 +169,7 @@ pub fn explain(ctx: &Context, transaction: &OperationRecord, error: Error) -> Er
         let way = if later.undoable() { format!("; to take that back first: git axiom undo {id}") } else { String::new() };
         error.hint(format!("since then: {what} ({}, {by}){way}", words::time(*at)))
     });
-    let merged = transaction.edits.iter().find(|edit| edit.changes.iter().any(|change| change.merges().is_some()));
+    let merged = transaction.tasks.edits.iter().find(|edit| edit.changes.iter().any(|change| change.merges().is_some()));
     let error = match merged {
         Some(edit) => error.hint(format!("git axiom rollback task {}    reverts its commits on top of what came after", edit.id)),
         None => error,

@@ -223,6 +223,6 @@ fn newest_of_people(context: &Context) -> Result<UndoSelector> {
     let all = history::transactions(context)?;
     let mut newest = all.into_iter().rev();
     let found = newest
-        .find(|one| one.by == EventAuthor::User && one.undo_of.is_none() && one.undone_by.is_none() && one.changes_for_good());
+        .find(|one| one.by == EventAuthor::User && one.undo.of.is_none() && one.undo.by.is_none() && one.changes_for_good());
     found.map(|one| UndoSelector::Named(one.id.to_string())).ok_or_else(|| Error::new(Code::NothingToUndo, "nobody did anything"))
 }

@@ -12,7 +12,6 @@ use crate::state::audit;
 use crate::state::current_state::State;
 use crate::state::event::Event;
 use crate::state::event_envelope::{EventAuthor, EventEnvelope};
-use crate::state::repository_location::RepositoryRelocation;
 use crate::work::restorable::restorable_state::RestorableState;
 use crate::work::restorable::standing_changes::TaskStandingChanges;
 use crate::work::sessions::session::SupervisorRequest;
@@ -56,15 +55,8 @@ impl OperationFold {
         let open = if ended { self.state.record.open.clone() } else { None };
         if let Some(open) = &open {
             let transaction = &mut self.all[place];
-            transaction.refs.extend(open.operation.refs.iter().cloned());
-            transaction.branch_configs.extend(open.operation.branch_configs.iter().cloned());
-            transaction.stash.extend(open.operation.stash.iter().cloned());
-            transaction.advances.extend(open.operation.advances.iter().cloned());
+            transaction.changes.add(&open.operation);
             transaction.nature.operates = true;
-            transaction.worktrees.extend(open.operation.worktrees.iter().cloned());
-            transaction.submodules.extend(open.operation.submodules.iter().cloned());
-            transaction.workspaces.extend(open.operation.workspaces.iter().cloned());
-            transaction.gates.extend(open.operation.gates.iter().cloned());
             let of_ours =
                 matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. } | OperationKind::BeginMerge { .. });
             transaction.nature.is_housekeeping = of_ours && envelope.by.is_automatic();
@@ -74,17 +66,17 @@ impl OperationFold {
         // Whoever records what an agent said, or a recovery that its work has ended, did nothing themselves.
         let ends = matches!(envelope.event, Event::IterationEnded { .. } | Event::WorkReleased { .. });
         let only_says = matches!(envelope.event, Event::Signalled { .. }) || ends && envelope.by == EventAuthor::Recovery;
-        if only_says && self.all[place].first_seq == envelope.seq {
+        if only_says && self.all[place].events.first == envelope.seq {
             self.all[place].nature.is_housekeeping = true;
         }
         let mode = self.state.restorable.mode;
         let before = open.as_ref().filter(|open| restores_standing(&open.operation)).map(|_| standing(&self.state.restorable));
         self.state.apply(envelope)?;
         if let Some(before) = before {
-            self.all[place].standing = TaskStandingChanges::between(&before, &self.state.restorable);
+            self.all[place].brought_back.standing = TaskStandingChanges::between(&before, &self.state.restorable);
         }
         if open.is_some() && self.state.restorable.mode != mode {
-            self.all[place].mode_restored = Some(ValueChange::new(mode, self.state.restorable.mode));
+            self.all[place].brought_back.mode = Some(ValueChange::new(mode, self.state.restorable.mode));
         }
         if let Some(touched) = self.touched.get_mut(&place) {
             for id in &ids {
@@ -94,12 +86,12 @@ impl OperationFold {
             }
         }
         if let Event::RepositoryPlaced { placing } = &envelope.event {
-            self.all.iter_mut().for_each(|transaction| placing.operation_record(transaction));
+            self.all.iter_mut().for_each(|transaction| placing.journaled_changes(&mut transaction.changes));
         }
         let transaction = &mut self.all[place];
         // What is put away afterwards comes after a checkpoint of what it made.
         if !transaction.nature.operates || transaction.progress == OperationRecordState::Open {
-            transaction.last_seq = envelope.seq;
+            transaction.events.last = envelope.seq;
         }
         note(transaction, &envelope.event, &self.state);
         if let Some(OperationKind::Undo { of }) = open.map(|open| open.operation.kind) {
@@ -112,15 +104,15 @@ impl OperationFold {
     fn link_undo(&mut self, place: usize, of: OperationId) {
         let id = self.all[place].id.clone();
         if let Some(target) = self.places.get(&of).copied() {
-            self.all[target].undone_by = Some(id);
-            let revived = self.all[target].undo_of.as_ref().and_then(|first| self.places.get(first).copied());
+            self.all[target].undo.by = Some(id);
+            let revived = self.all[target].undo.of.as_ref().and_then(|first| self.places.get(first).copied());
             if let Some(revived) = revived {
-                self.all[revived].undone_by = None;
+                self.all[revived].undo.by = None;
                 // The files that were put back were in the way again, and are in another folder of the trash now.
-                self.all[revived].asides = self.all[place].asides.clone();
+                self.all[revived].changes.asides = self.all[place].changes.asides.clone();
             }
         }
-        self.all[place].undo_of = Some(of);
+        self.all[place].undo.of = Some(of);
     }
 
     /// The newest transactions, oldest first: those of which it is certain that they, and all that follow them, began within
@@ -129,7 +121,7 @@ impl OperationFold {
         let from = self.from;
         let mut all = self.finish();
         // A transaction may have begun before: then its place in the order is unknown, too, and at most that of its first event here.
-        let doubtful = all.iter().rposition(|one| !one.id.is_begun_within(from, one.first_seq));
+        let doubtful = all.iter().rposition(|one| !one.id.is_begun_within(from, one.events.first));
         all.drain(..doubtful.map_or(0, |place| place + 1));
         all
     }
@@ -146,12 +138,11 @@ impl OperationFold {
                         }
                         let changes = TaskFieldChange::between(&then, &now);
                         if !changes.is_empty() {
-                            transaction.edits.push(TaskChangeSet { id, changes });
+                            transaction.tasks.edits.push(TaskChangeSet { id, changes });
                         }
                     }
                     (None, Some(Task { status, merged, .. })) => {
-                        transaction.added.push(id.clone());
-                        transaction.added_as.insert(id, TaskAsAdded { status, merged });
+                        transaction.tasks.added.insert(id, TaskAsAdded { status, merged });
                     }
                     (Some(_) | None, None) => {}
                 }
@@ -183,11 +174,11 @@ fn note(transaction: &mut OperationRecord, event: &Event, state: &State) {
     if let Event::OperationBegan { operation } = event {
         transaction.progress = OperationRecordState::Open;
         if let OperationKind::RollbackCheckpoint { checkpoint, partly: false } = &operation.kind {
-            transaction.went_back_to = Some(checkpoint.clone());
+            transaction.brought_back.checkpoint = Some(checkpoint.clone());
         }
     }
     if let Event::OperationEnded { end, moved, .. } = event {
-        transaction.asides.extend(moved.iter().cloned());
+        transaction.changes.asides.extend(moved.iter().cloned());
         transaction.progress = match end {
             OperationEnd::Done => OperationRecordState::Done,
             OperationEnd::Aborted => OperationRecordState::Aborted,
@@ -195,10 +186,10 @@ fn note(transaction: &mut OperationRecord, event: &Event, state: &State) {
     }
     if let Event::MergedBranchesLeave { refs } = event {
         transaction.nature.only_tidies = !transaction.moves();
-        transaction.refs.extend(refs.iter().cloned());
+        transaction.changes.refs.extend(refs.iter().cloned());
     }
     if let Event::MergedBranchesLeft { gone: _, stay } = event {
-        transaction.refs.retain(|change| !stay.contains(&change.name));
+        transaction.changes.refs.retain(|change| !stay.contains(&change.name));
     }
     if let Event::SessionStarted { .. } = event {
         transaction.nature.bounds_session = true;
@@ -210,10 +201,7 @@ fn note(transaction: &mut OperationRecord, event: &Event, state: &State) {
         transaction.nature.asked = Some(taken_back_by(request));
     }
     transaction.nature.begins_anew |= matches!(event, Event::StateAdopted { .. });
-    if let Event::ModeChanged { mode } = event {
-        let old = transaction.mode.as_ref().map_or(mode.old, |first| first.old);
-        transaction.mode = Some(ValueChange::new(old, mode.new));
-    }
+    transaction.nature.changes_mode |= matches!(event, Event::ModeChanged { .. });
     if let Event::CheckpointCreated { checkpoint } = event
         && !checkpoint.trigger.is_attached()
     {
@@ -225,20 +213,6 @@ fn note(transaction: &mut OperationRecord, event: &Event, state: &State) {
     } else if rank > transaction.nature.rank {
         transaction.nature.rank = rank;
         transaction.what = what;
-    }
-}
-
-impl RepositoryRelocation {
-    /// Translates all paths of a transaction.
-    pub fn operation_record(&self, transaction: &mut OperationRecord) {
-        transaction.advances.iter_mut().for_each(|one| self.change(&mut one.path));
-        transaction.worktrees.iter_mut().for_each(|one| self.change(&mut one.path));
-        transaction.submodules.iter_mut().for_each(|one| self.submodule(one));
-        transaction.workspaces.iter_mut().for_each(|one| self.workspace(one));
-        for one in &mut transaction.asides {
-            self.change(&mut one.worktree);
-            self.change_trash(&mut one.trash);
-        }
     }
 }
 

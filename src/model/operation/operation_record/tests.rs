@@ -3,6 +3,7 @@
 use super::*;
 use crate::base::ids::RequestId;
 use crate::base::names::{Oid, RefName};
+use crate::base::ref_change::RefChange;
 use crate::journal::journaled::JournaledOperation;
 use crate::journal::journaled::OperationEnd;
 use crate::journal::journaled::OperationKind;
@@ -80,9 +81,9 @@ fn each_transaction_has_its_own_old_and_new() {
         ("t2", title("a", "x", "y")),
         ("t3", title("a", "y", "z")),
     ]);
-    assert_eq!(all[0].added, [id("a"), id("b")]);
-    assert_eq!((all[0].what.as_str(), all[0].edits.len()), ("import 2 tasks", 0));
-    let change = |n: usize| all[n].edits[0].changes.clone();
+    assert_eq!(all[0].tasks.added.keys().cloned().collect::<Vec<_>>(), [id("a"), id("b")]);
+    assert_eq!((all[0].what.as_str(), all[0].tasks.edits.len()), ("import 2 tasks", 0));
+    let change = |n: usize| all[n].tasks.edits[0].changes.clone();
     assert_eq!(change(1), [TaskFieldChange::Title(ValueChange::new("title of a".into(), "y".into()))], "two events, one change");
     assert_eq!(change(2), [TaskFieldChange::Title(ValueChange::new("y".into(), "z".into()))]);
     assert!(all.iter().all(OperationRecord::undoable));
@@ -96,7 +97,7 @@ fn what_another_transaction_did_in_between_is_its_own() {
         ("t3", title("a", "title of a", "x")),
         ("t2", title("a", "x", "y")),
     ]);
-    let of_a = |n: usize| all[n].edits.iter().find(|edit| edit.id == id("a")).map(|edit| edit.changes.clone());
+    let of_a = |n: usize| all[n].tasks.edits.iter().find(|edit| edit.id == id("a")).map(|edit| edit.changes.clone());
     assert_eq!(of_a(1), Some(vec![TaskFieldChange::Title(ValueChange::new("x".into(), "y".into()))]));
     assert_eq!(of_a(2), Some(vec![TaskFieldChange::Title(ValueChange::new("title of a".into(), "x".into()))]));
 }
@@ -110,15 +111,18 @@ fn an_operation_names_its_transaction_and_brings_its_changes() {
     let open = fold(vec![added.clone(), ("t2", merge())]);
     assert_eq!((open[1].progress, open[1].undoable()), (OperationRecordState::Open, false));
     let aborted = fold(vec![added.clone(), ("t2", merge()), ("t2", ended(OperationEnd::Aborted, vec![]))]);
-    assert_eq!((aborted[1].progress, aborted[1].undoable(), aborted[1].refs.len()), (OperationRecordState::Aborted, false, 0));
+    assert_eq!(
+        (aborted[1].progress, aborted[1].undoable(), aborted[1].changes.refs.len()),
+        (OperationRecordState::Aborted, false, 0)
+    );
     let steps = vec![added, ("t2", merge()), ("t2", ended(OperationEnd::Done, vec![edit.clone()]))];
     let done = fold(steps.clone());
-    assert_eq!((done[1].what.as_str(), done[1].refs.len()), ("move main", 1));
-    assert_eq!(done[1].edits, [edit]);
+    assert_eq!((done[1].what.as_str(), done[1].changes.refs.len()), ("move main", 1));
+    assert_eq!(done[1].tasks.edits, [edit]);
     assert!(done[1].undoable());
     // What is put away afterwards comes after a checkpoint of the merge.
     let put_away = ("t2", title("a", "title of a", "x"));
-    assert_eq!(fold([steps, vec![put_away]].concat())[1].last_seq, done[1].last_seq);
+    assert_eq!(fold([steps, vec![put_away]].concat())[1].events.last, done[1].events.last);
 }
 
 #[test]

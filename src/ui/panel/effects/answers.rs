@@ -279,18 +279,18 @@ fn timeline(ctx: &Context) -> Result<Vec<TimelineRow>> {
     // As the log says it.
     let standing = undo::UndoabilityCheck::new(ctx, &known)?;
     let done = known.iter().rev().filter(is_shown).take(MOST_MOMENTS).map(|one| {
-        let undone = one.undone_by.as_ref().map_or_else(String::new, |by| format!(" (undone by {by})"));
+        let undone = one.undo.by.as_ref().map_or_else(String::new, |by| format!(" (undone by {by})"));
         let row = TimelineRow {
             at: one.at,
             clock: clock(one.at),
             what: TimelineRowKind::Operation {
                 id: one.id.to_string(),
-                undoable: one.undone_by.is_none() && standing.obstacle(one).is_none(),
+                undoable: one.undo.by.is_none() && standing.obstacle(one).is_none(),
             },
             words: format!("{}{undone}", one.what),
             by: one.by.to_string(),
         };
-        (one.last_seq, row)
+        (one.events.last, row)
     });
     let mut moments: Vec<(u64, TimelineRow)> = made.chain(done).collect();
     moments.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
