@@ -7,7 +7,6 @@ mod answers;
 mod follow;
 mod foreground;
 mod idle_report;
-mod look_times;
 mod read_snapshot;
 mod recovery_and_trust;
 mod rollback_requests;
@@ -18,13 +17,12 @@ mod threads;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
 use self::follow::OutputFollower;
 use self::idle_report::PanelIdleReport;
-use self::look_times::PanelLookTimes;
 use self::recovery_and_trust::PanelTrustCheck;
 pub use self::terminal::PanelPlacement;
 use self::terminal::PanelTerminal;
@@ -48,6 +46,8 @@ use axiom_safety::context::handle::Context;
 
 /// How long to wait for the rest of a key's sequence.
 const SEQUENCE: Duration = Duration::from_millis(40);
+/// The least time between two looks at what is on disk, however much comes.
+const LOOK: Duration = Duration::from_millis(40);
 /// How often is looked while agents work, or a human is waited for: durations, what is printed, who lives.
 const WORKING: Duration = Duration::from_secs(1);
 /// How often where nobody works.
@@ -115,14 +115,15 @@ fn was_killed(many: usize) -> Option<PanelNotice> {
 
 struct Panel {
     ctx: Context,
-    main: PathBuf,
     terminal: PanelTerminal,
     model: PanelModel,
     follower: OutputFollower,
     files: PanelTrustCheck,
     threads: PanelThreads,
     waiting: LogEventWaiter,
-    looks: PanelLookTimes,
+    looked: Instant,
+    /// Whether the next look is due, whatever the log says.
+    overdue: bool,
     changed: bool,
     /// The process was stopped, and goes on.
     continued: Arc<AtomicBool>,
@@ -140,13 +141,26 @@ impl Panel {
         for signal in [SIGTERM, SIGHUP, SIGINT, SIGCONT, SIGWINCH] {
             waiting.also_for(signal);
         }
-        let threads = PanelThreads::new(main.clone(), &waiting);
+        let threads = PanelThreads::new(main, &waiting);
         let follower = OutputFollower::default();
         let continued = Arc::new(AtomicBool::new(false));
         // Where it cannot be noticed, Ctrl+L draws everything again.
         let _ = signal_hook::flag::register(SIGCONT, Arc::clone(&continued));
-        let (looks, rest) = (PanelLookTimes::begin(), PanelIdleReport::begin());
-        Ok(Self { ctx, main, terminal, model, follower, files, threads, waiting, looks, changed: true, continued, rest })
+        let (looked, rest) = (Instant::now(), PanelIdleReport::begin());
+        Ok(Self {
+            ctx,
+            terminal,
+            model,
+            follower,
+            files,
+            threads,
+            waiting,
+            looked,
+            overdue: false,
+            changed: true,
+            continued,
+            rest,
+        })
     }
 
     fn until_closed(&mut self, signals: &QuestionSignals) -> Result<PanelExit> {
@@ -212,24 +226,29 @@ impl Panel {
     /// Something was done: also what no event tells of may have changed.
     fn look_at_all(&mut self) {
         self.files.look_again();
-        self.looks.look_soon();
+        self.overdue = true;
     }
 
     /// What is new on disk.
     fn look(&mut self) -> Result<Vec<PanelEvent>> {
-        let since = self.looks.pause();
+        let since = self.looked.elapsed();
+        if since < LOOK {
+            // A key is not held up by this; what comes without one is looked at in time.
+            std::thread::sleep(LOOK.saturating_sub(since).min(Duration::from_millis(15)));
+        }
         let came = self.ctx.store.refresh()?;
         let mut events = Vec::new();
         let seen = &self.model.seen;
         // What is done without a session ends without a line in the log, and what waits grows older.
         let changes = !seen.session.doing.is_empty() || !seen.waiting.is_empty();
         let often = if self.model.working() > 0 || seen.session.supervised || changes { WORKING } else { IDLE };
-        if came || self.looks.is_due(since, often) {
+        if came || since >= often || self.overdue {
+            self.overdue = false;
             let now = env::now();
             events.push(PanelEvent::Now(now));
             let seen = read_snapshot::seen(&self.ctx, now, Some(self.model.seen.clone()), &mut self.files)?;
             events.push(PanelEvent::Seen(Box::new(seen)));
-            self.looks = PanelLookTimes::begin();
+            self.looked = Instant::now();
         }
         events.extend(self.follower.look(&self.ctx)?.map(PanelEvent::Output));
         Ok(events)
@@ -259,13 +278,13 @@ impl Panel {
                     }
                 }
                 PanelRequest::Edit(what) => {
-                    let (ctx, main) = (&mut self.ctx, &self.main);
+                    let (ctx, main) = (&mut self.ctx, self.threads.main());
                     let event = self.terminal.without(|| foreground::edit(ctx, main, &what))?;
                     self.look_at_all();
                     requests.extend(update(&mut self.model, event));
                 }
                 PanelRequest::Run(line) => {
-                    let main = &self.main;
+                    let main = self.threads.main();
                     let event = self.terminal.without(|| foreground::run(main, &line))?;
                     self.look_at_all();
                     requests.extend(update(&mut self.model, event));

@@ -31,6 +31,11 @@ impl PanelThreads {
         Self { main, rope: waiting.rope(), sender, receiver, deeds: Vec::new(), open: 0 }
     }
 
+    /// The main worktree.
+    pub fn main(&self) -> &Path {
+        &self.main
+    }
+
     /// What came since the last call.
     pub fn answers(&mut self) -> Vec<PanelEvent> {
         self.deeds.retain(|thread| !thread.is_finished());
