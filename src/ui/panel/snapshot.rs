@@ -38,14 +38,10 @@ pub struct PanelSession {
     pub mode: SessionMode,
     /// The branch that work is merged into.
     pub target: Option<String>,
-    /// Its limits and what was used of them, in words.
-    pub budget: Option<String>,
     /// What its iterations used.
     pub tokens: Option<u64>,
     /// The same in US dollars.
     pub cost: Option<f64>,
-    /// How many checkpoints there are.
-    pub checkpoints: usize,
     /// The space that is left, in words.
     pub disk: Option<String>,
     /// The last action.
@@ -233,10 +229,6 @@ pub struct WaitingRow {
 #[allow(missing_docs)] // as in `status`
 pub struct PanelTaskCounts {
     pub total: u32,
-    pub ready: u32,
-    pub waiting: u32,
-    pub active: u32,
-    pub done: u32,
     pub merged: u32,
     pub blocked: u32,
     pub failed: u32,

@@ -19,7 +19,6 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::queries::displayed_status::DisplayedTaskStatus;
 use axiom_model::queries::gate_line::OpenGateDecisionJson;
 use axiom_model::queries::groups::TaskGroupTree;
-use axiom_model::queries::project::LiveSessionStatus;
 use axiom_model::queries::unblocking::unblocking_power;
 use axiom_model::queries::view::open_gates;
 use axiom_model::state::current_state::State;
@@ -70,16 +69,13 @@ fn are_cut_off(rows: &[TaskRow], cut_off: &HashSet<TaskId>) -> bool {
 
 fn session(ctx: &Context, report: &StatusDocument) -> PanelSession {
     let of = &report.session;
-    let limits = of.limits.filter(|limits| !limits.is_empty() && of.state != LiveSessionStatus::Idle);
     PanelSession {
         now: of.state,
         supervised: report.supervisor.alive,
         mode: ctx.state().restorable.mode,
         target: of.metadata.target.as_ref().map(|name| name.short().to_owned()),
-        budget: limits.map(|limits| limits.in_words()),
         tokens: of.tokens_used,
         cost: of.cost_usd,
-        checkpoints: of.metadata.checkpoints,
         disk: free(ctx),
         last_action: of.last_action.clone(),
         doing: report.doing.iter().filter(|doing| doing.agent_id.is_none()).map(SupervisorActivity::what_in_words).collect(),
@@ -95,10 +91,6 @@ fn free(ctx: &Context) -> Option<String> {
 fn counts(report: &StatusDocument) -> PanelTaskCounts {
     PanelTaskCounts {
         total: report.progress.total,
-        ready: report.progress.ready,
-        waiting: report.progress.waiting,
-        active: report.tasks.active,
-        done: report.tasks.done,
         merged: report.progress.merged,
         blocked: report.tasks.blocked,
         failed: report.tasks.failed,

@@ -92,10 +92,8 @@ pub fn seen() -> PanelSnapshot {
             supervised: true,
             mode: SessionMode::Review,
             target: Some("main".into()),
-            budget: None,
             tokens: Some(223_456),
             cost: Some(3.25),
-            checkpoints: 4,
             disk: Some("20.0 GiB free".into()),
             last_action: Some("ed-001 claimed ch-004".into()),
             doing: Vec::new(),
@@ -119,7 +117,7 @@ pub fn seen() -> PanelSnapshot {
             always: false,
         }],
         recovery: Vec::new(),
-        counts: PanelTaskCounts { total: 5, ready: 0, waiting: 1, active: 2, done: 1, merged: 1, blocked: 1, failed: 0 },
+        counts: PanelTaskCounts { total: 5, merged: 1, blocked: 1, failed: 0 },
     }
 }
 
