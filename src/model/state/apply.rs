@@ -70,7 +70,7 @@ impl State {
             Event::SessionStarted { session } => session::start_session(self, session)?,
             Event::SessionChanged { state, reason } => session::change_session(self, *state, reason, at)?,
             Event::ModeChanged { mode } => session::change_mode(self, mode)?,
-            Event::Requested { id, request } => drop(self.record.requests.insert(id.clone(), request.clone())),
+            Event::Requested { id, request, .. } => drop(self.record.requests.insert(id.clone(), request.clone())),
             Event::RequestHandled { id, .. } => drop(self.record.requests.remove(id)),
             Event::WorkspaceOpened { task, workspace } => work::open_workspace(self, task, workspace)?,
             Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),

@@ -87,6 +87,9 @@ pub enum Event {
         id: RequestId,
         /// The request.
         request: SupervisorRequest,
+        /// An operation asks, so that nothing runs while it changes the worktrees: nobody gave the order by itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        for_operation: bool,
     },
     /// The supervisor has handled a request.
     RequestHandled {

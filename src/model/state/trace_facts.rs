@@ -35,7 +35,7 @@ pub fn facts(event: &Event, state: &State) -> (TraceInterest, TraceFacts) {
         Event::SessionStarted { session } => (TraceInterest::Info, begun(session, state)),
         Event::SessionChanged { state: now, .. } => (TraceInterest::Info, session_facts(*now, state)),
         Event::ModeChanged { mode } => info([("from", mode.old.as_str().to_owned()), ("to", mode.new.as_str().to_owned())]),
-        Event::Requested { id, request } => info([("request", id.to_string()), ("what", request_word(request).to_owned())]),
+        Event::Requested { id, request, .. } => info([("request", id.to_string()), ("what", request_word(request).to_owned())]),
         Event::RequestHandled { id, done, message: _ } => info([("request", id.to_string()), ("done", done.to_string())]),
         Event::TaskClaimed { agent, .. } => of_agent(agent, [], state),
         Event::IterationIntended { agent, iteration, program, resumes, .. } => {

@@ -103,11 +103,20 @@ fn end_programs(ctx: &Context, request: &SupervisorRequest) {
 
 /// Records a request, and does not wait.
 pub fn make(ctx: &mut Context, request: SupervisorRequest) -> Result<RequestId> {
+    record(ctx, request, false)
+}
+
+/// Records a request that is a part of an operation, and does not wait.
+pub fn make_for_operation(ctx: &mut Context, request: SupervisorRequest) -> Result<RequestId> {
+    record(ctx, request, true)
+}
+
+fn record(ctx: &mut Context, request: SupervisorRequest, for_operation: bool) -> Result<RequestId> {
     let mut made = None;
     ctx.append_with(|state| {
         let id = RequestId::after(state.seq, &env::fresh_id())?;
         made = Some(id.clone());
-        Ok(vec![Event::Requested { id, request }])
+        Ok(vec![Event::Requested { id, request, for_operation }])
     })?;
     made.ok_or_else(|| Error::new(Code::Internal, "the request was not made"))
 }

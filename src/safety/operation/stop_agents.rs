@@ -96,7 +96,7 @@ pub fn stop_agents(ctx: &mut Context) -> Result<PausedForOperation> {
 /// Asks the supervisor to pause and waits until it has; `None` where it ended before it could.
 fn pause_supervisor(ctx: &mut Context) -> Result<Option<PausedForOperation>> {
     let was_running = session_is(ctx, SessionState::Running);
-    let asked = supervisor_requests::make(ctx, SupervisorRequest::Pause { force: true })?;
+    let asked = supervisor_requests::make_for_operation(ctx, SupervisorRequest::Pause { force: true })?;
     // An agent between two iterations keeps its task while the session is paused, but none of its processes runs.
     let mut has_ended = false;
     let stopped = wait(ctx, |ctx| {
@@ -207,5 +207,5 @@ fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) ->
 
 /// Lets the supervisor continue.
 pub fn resume(ctx: &mut Context) -> Result<()> {
-    supervisor_requests::make(ctx, SupervisorRequest::Resume).map(drop)
+    supervisor_requests::make_for_operation(ctx, SupervisorRequest::Resume).map(drop)
 }

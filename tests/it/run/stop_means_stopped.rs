@@ -105,7 +105,7 @@ fn a_stop_that_comes_when_the_agent_has_let_go_holds_the_task() {
     let mut context = opening::open(&world.env.repo(), VerbPurpose::Write).unwrap();
     let request =
         SupervisorRequest::Stop { agents: vec![], tasks: vec![TaskId::new("t").unwrap()], afterwards: AfterHalt::Waits };
-    context.append(Event::Requested { id: RequestId::new("r1").unwrap(), request }).unwrap();
+    context.append(Event::Requested { id: RequestId::new("r1").unwrap(), request, for_operation: false }).unwrap();
     wait_until("it is held", || held(&world) == ["t stopped"]);
     world.env.ok(&["mode", "autopilot"]);
     a_while();

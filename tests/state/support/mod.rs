@@ -219,6 +219,7 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
                     .collect(),
                 afterwards: AfterHalt::with_retry(is_later(salt) && salt.is_multiple_of(2)),
             },
+            for_operation: is_later(salt),
         },
         10 => Event::RequestHandled { id: pick(&state.record.requests, salt)?.0.clone(), done: true, message: String::new() },
         11 => Event::WorkspaceOpened { task: pick(&state.restorable.tasks, salt)?.0.clone(), workspace: workspace(salt) },

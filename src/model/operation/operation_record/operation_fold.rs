@@ -197,8 +197,9 @@ fn note(transaction: &mut OperationRecord, event: &Event, state: &State) {
     if let Event::SessionChanged { state, .. } = event {
         transaction.nature.bounds_session |= !state.is_open();
     }
-    if let Event::Requested { request, .. } = event {
-        transaction.nature.asked = Some(taken_back_by(request));
+    if let Event::Requested { request, for_operation, .. } = event {
+        let ended = || "an operation asked for it, and has ended it itself".to_owned();
+        transaction.nature.asked = Some(if *for_operation { ended() } else { taken_back_by(request) });
     }
     transaction.nature.begins_anew |= matches!(event, Event::StateAdopted { .. });
     transaction.nature.changes_mode |= matches!(event, Event::ModeChanged { .. });

@@ -206,6 +206,7 @@ fn what_blocked_a_task_under_work_says_how_that_is_taken_back() {
     let asked = |number: u64| Event::Requested {
         id: RequestId::after(number, "00010001").unwrap(),
         request: SupervisorRequest::Block { tasks: vec![id("a")], reason: "no longer wanted".into() },
+        for_operation: false,
     };
     let workspace =
         crate::work::agent::Workspace { agent: agent(), path: "/w".into(), branch: RefName::branch("axiom/a"), base: oid('a') };

@@ -79,7 +79,8 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::CheckpointCreated { checkpoint } => (5, format!("checkpoint {}", checkpoint.name)),
         Event::GateDecided { id, decision, .. } => (5, decision_text(id, decision)),
         // Above the checkpoint that is made before it, in the same transaction.
-        Event::Requested { request, .. } => (6, request_text(request)),
+        Event::Requested { request, for_operation: false, .. } => (6, request_text(request)),
+        Event::Requested { request, for_operation: true, .. } => (6, format!("{}, for an operation", request_text(request))),
         Event::OperationEnded { end: OperationEnd::Aborted, .. } => (4, "operation reversed".into()),
         Event::OperationEnded { end: OperationEnd::Done, .. } => (4, state.record.last_action.clone().unwrap_or_default()),
         Event::TaskClaimed { agent, task, complete: false } => (4, format!("{agent} claimed {task}")),
