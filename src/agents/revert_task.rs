@@ -18,6 +18,7 @@ use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::journal::journaled_changes::GateChange;
 use axiom_model::state::event::Event;
 use axiom_model::work::gates::gate::{AfterHalt, Gate, GateKind, TaskHoldReason};
+use axiom_model::work::tasks::task::TaskStatus;
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::CheckpointRequest;
 use axiom_safety::context::handle::Context;
@@ -163,12 +164,16 @@ pub fn run(
     })
 }
 
-/// Whether an agent works on one of these tasks, or may begin to: a running supervisor would claim the task once it is
-/// pending.
+/// Whether an agent works on one of these tasks, or may begin to go on in its workspace: a running supervisor claims what is pending
+/// and held by nothing.
 fn may_be_worked_on(ctx: &Context, tasks: &[TaskId]) -> Result<bool> {
-    let busy = tasks.iter().any(|task| ctx.state().agent_on(task).is_some());
-    let has_workspace = tasks.iter().any(|task| ctx.state().restorable.workspaces.contains_key(task));
-    Ok(busy || has_workspace && ctx.supervisor_alive()?)
+    let state = ctx.state();
+    let busy = tasks.iter().any(|task| state.agent_on(task).is_some());
+    let may_begin = |task: &&TaskId| {
+        let is_pending = state.restorable.tasks.get(*task).is_some_and(|one| one.status == TaskStatus::Pending);
+        is_pending && state.restorable.workspaces.contains_key(*task) && !state.is_held(task)
+    };
+    Ok(busy || tasks.iter().any(|task| may_begin(&task)) && ctx.supervisor_alive()?)
 }
 
 /// Checks that no agent has to be stopped.

@@ -1,6 +1,7 @@
 //! What a task changed, for a human who decides about it: its workspace as it is now, untracked files too; without one its merge, or the
 //! commits of its branch.
 
+use axiom_safety::context::target::left_target_at;
 use axiom_safety::history::work_diff::TaskDiff;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +12,7 @@ use axiom_git::PathSample;
 pub use axiom_git::{FileDiffStat, LoggedCommit, PatchColor};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RepoPath};
-use axiom_safety::checkpoint::{capture_options, target_branch};
+use axiom_safety::checkpoint::capture_options;
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspaces;
 
@@ -50,7 +51,7 @@ pub fn of(ctx: &Context, task: &TaskId) -> Result<TaskDiff> {
             }
         };
         let tip = captured.head.commit().cloned().unwrap_or_else(|| place.base.clone());
-        let base = branched(ctx, &tip)?.unwrap_or_else(|| place.base.clone());
+        let base = left_target_at(ctx, &tip, Some(&entry.worktree))?.unwrap_or_else(|| place.base.clone());
         let changed = ctx.repo.history().diff_trees(&tip, &captured.tree)?;
         let uncommitted = changed.into_iter().map(|change| change.path).collect();
         let held =
@@ -71,7 +72,7 @@ pub fn of(ctx: &Context, task: &TaskId) -> Result<TaskDiff> {
         };
         return Err(Error::new(Code::InvalidTransition, what).hint(hint));
     };
-    let base = branched(ctx, &tip)?
+    let base = left_target_at(ctx, &tip, None)?
         .ok_or_else(|| Error::new(Code::GitFailed, format!("the branch of '{task}' is of no history of the target")))?;
     between(ctx, &base, &tip, tip.clone())
 }
@@ -81,14 +82,6 @@ pub fn has_work(ctx: &Context, task: &TaskId) -> bool {
     let Ok(case) = ctx.state().task(task) else { return false };
     let is_held = case.merged.is_some() || ctx.state().restorable.workspaces.contains_key(task);
     is_held || ctx.repo.refs().read_ref(&workspaces::branch_of(ctx, task)).map_or(true, |tip| tip.is_some())
-}
-
-/// The commit at which the history of `tip` left the target.
-fn branched(ctx: &Context, tip: &Oid) -> Result<Option<Oid>> {
-    match ctx.repo.refs().read_ref(&target_branch(ctx)?)? {
-        Some(target) => ctx.repo.history().merge_base(&target, tip),
-        None => Ok(None),
-    }
 }
 
 fn between(ctx: &Context, base: &Oid, tip: &Oid, new: Oid) -> Result<TaskDiff> {

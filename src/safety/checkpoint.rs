@@ -34,7 +34,7 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_git::{CaptureOptions, ExpectedRefValue, HeldRefs, NamedPaths, RefEdit, limits};
 use axiom_model::attach::act::is_waited_for;
 use axiom_model::base::ids::{CheckpointName, TaskId};
-use axiom_model::base::names::{Oid, RefName};
+use axiom_model::base::names::Oid;
 use axiom_model::base::own_names::capture_ref;
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
@@ -317,26 +317,4 @@ fn publish(
     ctx.repo.checkpoints().publish_checkpoint(name, &objects, &marking(&document))?;
     ctx.repo.packed_refs().remember_packed_refs(&refs, &capture_ref(name), &objects.capture);
     Ok((document, objects.capture, captured, refs))
-}
-
-/// The branch that work is merged into, where a session or the configuration says which.
-fn chosen_target(ctx: &Context) -> Option<RefName> {
-    let session = ctx.state().record.session.as_ref().map(|session| session.target.clone());
-    session.or_else(|| ctx.config.merge.target.as_deref().map(RefName::branch_named))
-}
-
-/// The branch that work is merged into: the session's (the last one's, when none runs), the configured one, or the one
-/// that is checked out.
-///
-/// # Errors
-/// `TARGET_MISSING` where there is no such branch.
-pub fn target_branch(ctx: &Context) -> Result<RefName> {
-    if let Some(chosen) = chosen_target(ctx) {
-        return Ok(chosen);
-    }
-    match ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?.branch() {
-        Some(branch) => Ok(branch.clone()),
-        None => Err(Error::new(Code::TargetMissing, "HEAD is on no branch, so there is no branch to merge into")
-            .hint("git switch BRANCH, or set merge.target")),
-    }
 }

@@ -180,7 +180,7 @@ impl Scratch {
         let workspace =
             Workspace { agent: agent.clone(), path: path.display().to_string(), branch: RefName::branch(&branch), base };
         self.append(vec![
-            Event::WorkspaceOpened { task: task.clone(), workspace },
+            Event::WorkspaceOpened { task: task.clone(), workspace, goes_on: false },
             Event::TaskClaimed { agent: agent.clone(), task, complete: false },
         ]);
     }

@@ -52,7 +52,7 @@ fn active(bench: &mut Bench) {
             base: head.clone(),
         };
         let token = Token::new(format!("k{number:015x}")).unwrap();
-        writer.push(Event::WorkspaceOpened { task: task.clone(), workspace });
+        writer.push(Event::WorkspaceOpened { task: task.clone(), workspace, goes_on: false });
         writer.push(Event::TaskClaimed { agent: agent.clone(), task, complete: false });
         writer.push(Event::IterationIntended {
             agent: agent.clone(),

@@ -254,6 +254,7 @@ fn cut_off(
         progress: facts.progress,
         anew,
         is_there,
+        is_left: becomes == CrashedTaskFate::Left,
     };
     let orphan = OrphanTask {
         decision: Some(decision.action),

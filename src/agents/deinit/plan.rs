@@ -17,8 +17,8 @@ use axiom_model::base::own_names::{BRANCHES, NOTES, REFS, TAGS};
 use axiom_model::checkpoint::coverage::CaptureCoverage;
 use axiom_model::operation::deinit_branches::{TaskBranch, TaskBranchFate};
 use axiom_safety::beside_log::journals::deinit::{DeinitJournal, DeinitMove, DeinitRef, DeinitWorkspace};
-use axiom_safety::checkpoint;
 use axiom_safety::context::handle::Context;
+use axiom_safety::context::target::target_branch;
 use axiom_safety::folders::{trash, workspace_folder};
 use axiom_safety::program_hooks::program_files::OF_THIS_USER;
 use axiom_safety::settings::hide_refs;
@@ -121,7 +121,7 @@ fn other_folders(ctx: &Context, journal: &mut DeinitJournal) -> Result<()> {
 }
 
 fn branches(ctx: &Context, journal: &DeinitJournal) -> Result<Vec<DeinitBranch>> {
-    let target = match checkpoint::target_branch(ctx) {
+    let target = match target_branch(ctx) {
         Ok(branch) => ctx.repo.refs().read_ref(&branch)?,
         Err(_) => None,
     };

@@ -48,10 +48,28 @@ pub struct EndedAgent {
     pub how: TaskHalt,
     /// The task that it had completed by then: that remains, done or still to be verified.
     pub completed: Option<TaskId>,
-    /// The gate at which its task waits.
-    pub gate: Option<GateId>,
-    /// The gate of its question, which stays.
+    /// Where its task waits.
+    pub waits_at: TaskWaitGates,
+}
+
+/// The gates that keep a task which its agent has left from being taken up again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskWaitGates {
+    /// The one that was opened since the agent left it.
+    pub claim: Option<GateId>,
+    /// That of its question, which stays.
     pub question: Option<GateId>,
+}
+
+impl TaskWaitGates {
+    /// Those of a task now.
+    pub fn of(state: &State, task: &TaskId) -> Self {
+        let id = |kind| Gate::id_for(kind, task).ok();
+        Self {
+            claim: id(GateKind::Claim).filter(|_| state.is_held(task)),
+            question: id(GateKind::Question).filter(|_| state.has_undecided(GateKind::Question, task)),
+        }
+    }
 }
 
 /// Ends agents (all, where empty; the planner is one) and waits until they are free. Returns those that were busy.
@@ -65,7 +83,12 @@ pub fn end_agents(
     let is_planner = |agent: &AgentId| agent.as_str() == PLANNER_AGENT;
     let mut all = Vec::new();
     if (agents.is_empty() || agents.iter().any(is_planner)) && plan::end_planner(ctx)? {
-        all.push(EndedAgent { agent: AgentId::new(PLANNER_AGENT)?, how: how.halt, completed: None, gate: None, question: None });
+        all.push(EndedAgent {
+            agent: AgentId::new(PLANNER_AGENT)?,
+            how: how.halt,
+            completed: None,
+            waits_at: TaskWaitGates::default(),
+        });
     }
     let rest: Vec<AgentId> = agents.iter().filter(|agent| !is_planner(agent)).cloned().collect();
     if agents.is_empty() || !rest.is_empty() {
@@ -120,10 +143,8 @@ fn end_working(
     let ended = busy.into_iter().zip(tasks);
     Ok(ended
         .map(|(agent, task)| {
-            let gate = task.as_ref().and_then(|task| held_at(ctx.state(), task));
-            let asked = task.as_ref().filter(|task| ctx.state().has_undecided(GateKind::Question, task));
-            let question = asked.and_then(|task| Gate::id_for(GateKind::Question, task).ok());
-            EndedAgent { agent, how: halt, completed: task.filter(completed), gate, question }
+            let waits_at = task.as_ref().map(|task| TaskWaitGates::of(ctx.state(), task)).unwrap_or_default();
+            EndedAgent { agent, how: halt, completed: task.filter(completed), waits_at }
         })
         .collect())
 }
@@ -155,12 +176,6 @@ pub(super) fn unknown_agent(state: &State, agent: &AgentId) -> Error {
         }
         None => known_ids::hinted(state, error, agent.as_str(), &[IdKind::Agent], "see 'git axiom status'"),
     }
-}
-
-/// The gate that holds a task.
-pub(super) fn held_at(state: &State, task: &TaskId) -> Option<GateId> {
-    let id = Gate::id_for(GateKind::Claim, task).ok()?;
-    state.restorable.gates.get(&id).filter(|gate| gate.holds()).map(|gate| gate.id.clone())
 }
 
 /// Whether an agent has reported a task complete, and that is still valid.

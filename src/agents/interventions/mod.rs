@@ -14,6 +14,6 @@ pub mod quitting;
 pub mod redirect;
 pub mod task_rollback;
 
-pub use ending::{AgentEndRequest, EndedAgent, end_agents, merges_stopped_since};
+pub use ending::{AgentEndRequest, EndedAgent, TaskWaitGates, end_agents, merges_stopped_since};
 pub use gates::decide;
 pub use mode::change_mode;

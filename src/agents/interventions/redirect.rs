@@ -1,11 +1,11 @@
 //! Redirect: an agent leaves its task and goes on with another one.
 
-use super::ending::{claim_of, held_at, is_completed, unknown_agent, wait_released};
+use super::ending::{TaskWaitGates, claim_of, is_completed, unknown_agent, wait_released};
 use crate::supervise;
 use crate::supervise::notice::SessionWatcher;
 use crate::supervise::{AttendRequest, RedirectRequest, SupervisorOptions};
 use axiom_base::error::{Code, Error, Result};
-use axiom_model::base::ids::{AgentId, CheckpointName, GateId, TaskId};
+use axiom_model::base::ids::{AgentId, CheckpointName, TaskId};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::queries::choices::{ReadyTaskChoice, choices, gate_before_start};
 use axiom_model::queries::ready::persona_of;
@@ -42,8 +42,8 @@ pub struct RedirectReport {
     pub to: TaskId,
     /// Whether it had completed the task that it left: that stands.
     pub completed: bool,
-    /// The gate at which the task that it left waits.
-    pub gate: Option<GateId>,
+    /// Where the task that it left waits.
+    pub waits_at: TaskWaitGates,
     /// The checkpoint that was made before.
     pub checkpoint: CheckpointName,
     /// What has to be called before the agent goes on.
@@ -79,13 +79,13 @@ pub fn redirect(ctx: &mut Context, wanted: &RedirectChoice, watcher: &mut dyn Se
         supervise::attend(ctx, &AttendRequest::Redirect(wanted), SupervisorOptions::attending(), watcher)?;
     }
     wait_released(ctx, &claims, watcher)?;
-    let (completed, gate) = (is_completed(ctx.state(), &from), held_at(ctx.state(), &from));
+    let (completed, waits_at) = (is_completed(ctx.state(), &from), TaskWaitGates::of(ctx.state(), &from));
     let waits_for = match ctx.state().record.session.as_ref().map(|session| session.state) {
         _ if !ctx.supervisor_alive()? => Some("git axiom run"),
         Some(SessionState::Pausing | SessionState::Paused) => Some("git axiom resume"),
         _ => None,
     };
-    Ok(RedirectReport { agent, from, to, completed, gate, checkpoint: made.name, waits_for })
+    Ok(RedirectReport { agent, from, to, completed, waits_at, checkpoint: made.name, waits_for })
 }
 
 fn check(state: &State, agent: &AgentId, to: &TaskId, place: RedirectWorkspace) -> Result<()> {

@@ -110,7 +110,7 @@ fn close(ctx: &mut Context, task: &TaskId, unsaved: UnsavedWorkspaceFate) -> Res
         }
     };
     env::fault_point("merge.workspace-aside");
-    ctx.append(Event::WorkspaceClosed { task: task.clone(), trash })?;
+    ctx.append(Event::WorkspaceClosed { task: task.clone(), trash, handed_on: false })?;
     Ok(())
 }
 

@@ -8,8 +8,8 @@ use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::work::guarded::AllowedGuardedFiles;
-use axiom_safety::checkpoint::target_branch;
 use axiom_safety::context::handle::Context;
+use axiom_safety::context::target::target_branch;
 use axiom_safety::folders::workspaces::branch_of;
 
 /// The most files whose commits are looked for.

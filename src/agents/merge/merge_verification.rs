@@ -22,9 +22,9 @@ use axiom_model::work::sessions::supervisor_activity::{SupervisorActivity, Super
 use axiom_model::work::verifying::checks::named_step::NamedVerifyStep;
 use axiom_model::work::verifying::verification::{MergeCandidate, MergeRequirements, MergeVerification, VerifyStepResult};
 use axiom_process::os::bell::WakeSender;
-use axiom_safety::checkpoint::target_branch;
 use axiom_safety::context::approved_hooks::EventHooks;
 use axiom_safety::context::handle::Context;
+use axiom_safety::context::target::target_branch;
 use axiom_safety::folders::scratch_worktrees;
 use axiom_safety::folders::scratch_worktrees::ScratchWorktree;
 use axiom_safety::folders::workspaces::branch_of;

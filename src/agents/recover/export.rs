@@ -8,6 +8,7 @@ use super::survey::{OrphanTask, RecoverySurvey};
 use crate::crashed_tasks::earlier_attempts;
 use crate::crashed_tasks::orphans::last_sign;
 use crate::recover::earlier_tasks::tasks_of;
+use crate::tasks::seen_state;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
 use axiom_model::prompt::context::RecoveryContext;
@@ -109,7 +110,7 @@ pub fn state(ctx: &Context, view: &RecoverySurvey, ids: &[TaskId]) -> Result<Cra
     };
     let named: Vec<&TaskId> = tasks.iter().collect();
     let cut_off: Vec<&TaskId> = view.all_cut_off().into_iter().chain(named.iter().copied()).collect();
-    let groups = interrupted_groups::groups_around(state, &named, &cut_off);
+    let groups = interrupted_groups::groups_around(seen_state::with_what_was_said(ctx)?.as_ref(), &named, &cut_off);
     let tree = TaskGroupTree::of(state);
     let tasks = tasks.iter().map(|task| one(ctx, &tree, view, task)).collect::<Result<Vec<_>>>()?;
     Ok(CrashExport { crash: view.crash.clone(), groups, tasks })

@@ -10,8 +10,8 @@ use axiom_model::base::names::{Oid, RefName};
 use axiom_model::operation::task_rollback::{self, RolledBackTask};
 use axiom_model::state::event::Event;
 use axiom_model::work::tasks::task::TaskKind;
-use axiom_safety::checkpoint::target_branch;
 use axiom_safety::context::handle::Context;
+use axiom_safety::context::target::target_branch;
 use axiom_safety::history;
 
 use super::TaskRollbackRequest;

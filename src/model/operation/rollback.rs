@@ -13,7 +13,7 @@ use crate::checkpoint::document::{CheckpointDocument, WorkspaceState};
 use crate::journal::journaled_changes::GateChange;
 use crate::state::current_state::State;
 use crate::work::agent::Workspace;
-use crate::work::gates::gate::{AfterHalt, Gate, TaskHoldReason};
+use crate::work::gates::gate::{AfterHalt, Gate, GateKind, TaskHoldReason};
 use crate::work::restorable::restorable_state::RestorableState;
 use crate::work::tasks::branch_names::task_of;
 use crate::work::tasks::task::{Task, TaskChangeSet, TaskStatus};
@@ -112,7 +112,7 @@ pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: 
 
 /// The restorable state after the rollback: that of the checkpoint, where active tasks become pending (no retry counted). Of
 /// the workspaces, only those that exist afterwards are recorded, including the ones in `left`, as they are now. Tasks that
-/// were added since are archived when the operation ends. The mode never becomes one that asks less: what a human has stopped stays
+/// were added since are archived when the operation ends. What a human had agreed to then is asked again. The mode never becomes one that asks less: what a human has stopped stays
 /// stopped.
 pub fn restored(
     document: &CheckpointDocument,
@@ -125,6 +125,12 @@ pub fn restored(
         restored.agents.entry(id.clone()).or_insert_with(|| agent.clone());
     }
     restored.put_to_rest();
+    let is_consent = |gate: &&mut Gate| match gate.kind {
+        GateKind::Claim | GateKind::Merge | GateKind::HumanReview | GateKind::Recovery => true,
+        GateKind::Question | GateKind::Permission | GateKind::Planning | GateKind::Budget | GateKind::Disk => false,
+    };
+    let is_of_then = |gate: &&mut Gate| now.gates.get(&gate.id) != Some(&**gate);
+    restored.gates.values_mut().filter(is_of_then).filter(is_consent).for_each(|gate| gate.decision = None);
     restored.mode = restored.mode.or_stricter(now.mode);
     let standing: BTreeSet<&TaskId> = fates
         .iter()
@@ -278,6 +284,23 @@ mod tests {
             words,
             ["forget lost /e", "aside moved /c2", "aside new /d", "again gone /b", "again moved /c", "restore stays"]
         );
+    }
+
+    #[test]
+    fn what_a_human_had_agreed_to_then_is_asked_again() {
+        use crate::work::gates::gate::GateDecision;
+        let mut document = document(&[], &[]);
+        let approved = |name: &str, kind| {
+            let gate = Gate::of_task(kind, &task(name), String::new(), Timestamp::UNIX_EPOCH).unwrap();
+            Gate { decision: Some(GateDecision::Approved), ..gate }
+        };
+        let all = [approved("a", GateKind::Merge), approved("b", GateKind::Merge), approved("c", GateKind::Question)];
+        document.state_snapshot.gates = all.clone().map(|gate| (gate.id.clone(), gate)).into();
+        let mut now = RestorableState::default();
+        now.gates.insert(all[1].id.clone(), all[1].clone());
+        let restored = restored(&document, &now, &[], &BTreeSet::new());
+        let decided: Vec<bool> = all.iter().map(|gate| restored.gates[&gate.id].decision.is_some()).collect();
+        assert_eq!(decided, [false, true, true], "what stands now stands");
     }
 
     /// a: its work goes; b: nothing changes; c: stopped for it; d: was held, and will be done.

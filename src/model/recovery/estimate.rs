@@ -20,6 +20,8 @@ pub struct CrashedTaskTimes {
     pub anew: bool,
     /// Whether what it changed is still there in its workspace, with which it goes on: kept or not, it is not done again.
     pub is_there: bool,
+    /// Whether it is left as it is: nothing of it is lost now.
+    pub is_left: bool,
 }
 
 /// A crash that cut tasks off.
@@ -44,10 +46,10 @@ pub fn crash(pieces: &[CrashedTaskTimes], now: Timestamp) -> Option<CrashEstimat
     let last_checkpoint = pieces.iter().map(|piece| piece.kept.min(piece.ended)).max()?;
     let since = |from: Timestamp, to: Timestamp| seconds(to.duration_since(from));
     let worked: u64 = pieces.iter().map(|piece| since(piece.begun, piece.ended)).sum();
-    let lost = |piece: &CrashedTaskTimes| match (piece.anew, piece.is_there) {
-        (true, _) => since(piece.begun, piece.ended),
-        (false, true) => 0,
-        (false, false) => since(piece.kept, piece.ended),
+    let lost = |piece: &CrashedTaskTimes| match (piece.is_left, piece.anew, piece.is_there) {
+        (true, _, _) | (false, false, true) => 0,
+        (false, true, _) => since(piece.begun, piece.ended),
+        (false, false, false) => since(piece.kept, piece.ended),
     };
     let lost: u64 = pieces.iter().map(lost).sum();
     let percent = lost.min(worked).saturating_mul(100).checked_div(worked).unwrap_or(0);
@@ -57,7 +59,7 @@ pub fn crash(pieces: &[CrashedTaskTimes], now: Timestamp) -> Option<CrashEstimat
         crash_duration: since(crash_time, now),
         estimated_loss: u8::try_from(percent).unwrap_or(100),
         // They are worked on side by side: the longest counts.
-        estimated_seconds: pieces.iter().filter_map(remaining).max(),
+        estimated_seconds: pieces.iter().filter(|piece| !piece.is_left).filter_map(remaining).max(),
     })
 }
 
@@ -91,6 +93,7 @@ mod tests {
             progress: Some(80),
             anew: false,
             is_there: false,
+            is_left: false,
         };
         let anew = CrashedTaskTimes {
             begun: at(700),
@@ -100,10 +103,14 @@ mod tests {
             progress: Some(5),
             anew: true,
             is_there: true,
+            is_left: false,
         };
         let told = crash(&[goes_on], at(890)).unwrap();
         assert_eq!((told.crash_time, told.last_checkpoint, told.crash_duration), (at(800), at(780), 90));
         assert_eq!((told.estimated_loss, told.estimated_seconds), (2, Some(200)));
+        let left = CrashedTaskTimes { is_left: true, ..anew };
+        let told = crash(&[left, goes_on], at(890)).unwrap();
+        assert_eq!((told.estimated_loss, told.estimated_seconds), (2, Some(200)), "nothing of what is left as it is is lost");
         let told = crash(&[goes_on, anew], at(100)).unwrap();
         assert_eq!((told.estimated_loss, told.estimated_seconds, told.crash_duration), (13, Some(2000), 0));
         let told = crash(&[CrashedTaskTimes { begun: at(790), ..goes_on }], at(890)).unwrap();

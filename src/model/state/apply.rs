@@ -72,8 +72,8 @@ impl State {
             Event::ModeChanged { mode } => session::change_mode(self, mode)?,
             Event::Requested { id, request, .. } => drop(self.record.requests.insert(id.clone(), request.clone())),
             Event::RequestHandled { id, .. } => drop(self.record.requests.remove(id)),
-            Event::WorkspaceOpened { task, workspace } => work::open_workspace(self, task, workspace)?,
-            Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),
+            Event::WorkspaceOpened { task, workspace, goes_on } => work::open_workspace(self, task, workspace, *goes_on)?,
+            Event::WorkspaceClosed { task, handed_on, .. } => work::close_workspace(self, task, *handed_on),
             Event::MergedBranchesLeft { gone, stay: _ } => self.forget_branches(gone),
             Event::TaskClaimed { agent, task, complete } => work::claim(self, agent, task, *complete, at)?,
             Event::IterationIntended { agent, iteration, token, from, exit_completes, program, resumes } => {

@@ -121,9 +121,10 @@ impl AuditTrail {
         let (open, restorable) = (self.state.record.open.as_ref(), &self.state.restorable);
         let workspace = restorable.workspaces.get(&self.id);
         let changes = |place: &str| open.is_some_and(|open| open.operation.worktrees.iter().any(|change| change.path == place));
+        let moves = open.is_some_and(|open| open.operation.workspaces.iter().any(|change| change.task == self.id));
         TaskStandingNow {
-            is_in_operation: workspace.is_some_and(|workspace| changes(&workspace.path)),
-            reports: restorable.reports.get(&self.id).cloned(),
+            is_in_operation: workspace.is_some_and(|workspace| changes(&workspace.path)) || moves,
+            reports: restorable.reports_of(&self.id).cloned(),
             gates: self.gates().cloned().collect(),
         }
     }

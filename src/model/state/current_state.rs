@@ -21,7 +21,7 @@ use crate::journal::journaled::JournaledOperation;
 use crate::planning::plan::GoalPlan;
 use crate::work::agent::Agent;
 use crate::work::endings::delay::DelayedSessionStep;
-use crate::work::gates::gate::GateKind;
+use crate::work::gates::gate::{Gate, GateKind};
 use crate::work::money::ledger::UsageLedger;
 use crate::work::money::spending::UsageTally;
 use crate::work::sessions::session::{Session, SupervisorRequest};
@@ -183,16 +183,20 @@ impl State {
         gates.any(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task) && gate.decision.is_none())
     }
 
+    /// Whether a human has to decide before a task is claimed, whatever the mode.
+    pub fn is_held(&self, task: &TaskId) -> bool {
+        let id = Gate::id_for(GateKind::Claim, task).ok();
+        id.and_then(|id| self.restorable.gates.get(&id)).is_some_and(Gate::holds)
+    }
+
     /// The agents that work on a task.
     pub fn busy_agents(&self) -> impl Iterator<Item = &Agent> {
         self.restorable.agents.values().filter(|agent| agent.work.is_some())
     }
 
-    /// What was reported of the work on a task, as long as that work is there: in its workspace, or done.
+    /// As [`RestorableState::reports_of`].
     pub fn reports(&self, task: &TaskId) -> Option<&TaskReports> {
-        let is_done = || self.restorable.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Done);
-        let is_there = self.restorable.workspaces.contains_key(task) || is_done();
-        self.restorable.reports.get(task).filter(|_| is_there)
+        self.restorable.reports_of(task)
     }
 
     /// How many tasks are done.

@@ -30,7 +30,7 @@ pub fn opened() -> Event {
     let branch = RefName::branch("axiom/t");
     let base = Oid::new("1".repeat(40)).unwrap();
     let workspace = Workspace { agent: AgentId::new("a-001").unwrap(), path: "/w".into(), branch, base };
-    Event::WorkspaceOpened { task: id(), workspace }
+    Event::WorkspaceOpened { task: id(), workspace, goes_on: false }
 }
 
 pub fn with_progress() -> State {
@@ -136,12 +136,12 @@ fn what_was_reported_lasts_as_long_as_the_workspace() {
     };
     applied(&mut state, released(TaskStatus::Pending));
     assert_eq!(progress(&state), Some(80), "it is interrupted, and its work is there");
-    applied(&mut state, Event::WorkspaceClosed { task: id(), trash: None });
+    applied(&mut state, Event::WorkspaceClosed { task: id(), trash: None, handed_on: false });
     assert_eq!(progress(&state), None);
     applied(&mut state, opened());
     assert_eq!(progress(&state), None, "a new workspace begins anew");
     let mut done = with_progress();
     applied(&mut done, released(TaskStatus::Done));
-    applied(&mut done, Event::WorkspaceClosed { task: id(), trash: None });
+    applied(&mut done, Event::WorkspaceClosed { task: id(), trash: None, handed_on: false });
     assert_eq!(progress(&done), Some(80));
 }

@@ -4,7 +4,6 @@ use crate::base::ids::TaskId;
 use crate::state::current_state::State;
 use crate::work::agent::IterationStage;
 use crate::work::endings::failures::SessionStep;
-use crate::work::gates::gate::{Gate, GateKind};
 use crate::work::tasks::task::TaskStatus;
 
 /// Whether a step for a task is still going to be tried: a delay exists only so long.
@@ -12,7 +11,7 @@ pub fn is_still_tried(state: &State, task: &TaskId, step: SessionStep) -> bool {
     let Some(case) = state.restorable.tasks.get(task) else { return false };
     let stage = || Some(&state.agent_on(task)?.work.as_ref()?.stage);
     match step {
-        SessionStep::Claim => case.status == TaskStatus::Pending && !is_held(state, task),
+        SessionStep::Claim => case.status == TaskStatus::Pending && !state.is_held(task),
         SessionStep::Start => matches!(stage(), Some(IterationStage::Between { .. } | IterationStage::Intended { .. })),
         SessionStep::Watch | SessionStep::Finish => {
             matches!(stage(), Some(IterationStage::Intended { .. } | IterationStage::Running { .. }))
@@ -29,17 +28,12 @@ pub fn is_still_tried(state: &State, task: &TaskId, step: SessionStep) -> bool {
     }
 }
 
-/// Whether a human has to decide before the task is claimed, whatever the mode.
-fn is_held(state: &State, task: &TaskId) -> bool {
-    let id = Gate::id_for(GateKind::Claim, task).ok();
-    id.and_then(|id| state.restorable.gates.get(&id)).is_some_and(Gate::holds)
-}
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::ids::{AgentId, Token};
     use crate::work::agent::{Agent, AgentWork};
-    use crate::work::gates::gate::TaskHoldReason;
+    use crate::work::gates::gate::{Gate, TaskHoldReason};
     use crate::work::tasks::task::{Task, TaskKind};
 
     fn state_with(status: TaskStatus, stage: Option<IterationStage>) -> State {

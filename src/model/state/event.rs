@@ -1,8 +1,7 @@
 //! Events: the log is a sequence of these, one per line, and the state is computed from them.
 //!
-//! The JSON of an event is a stored format: fields may be added with a default, never renamed or given a new meaning.
-//! Changes that must happen together are one event. An event does not repeat fields of its envelope. Large and rare contents
-//! are boxed, because a replay moves each event several times.
+//! The JSON of an event is a stored format: fields may be added with a default, never renamed or given a new meaning. Changes that
+//! must happen together are one event. An event repeats no field of its envelope. Large and rare contents are boxed: a replay moves it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -87,7 +86,7 @@ pub enum Event {
         id: RequestId,
         /// The request.
         request: SupervisorRequest,
-        /// An operation asks, so that nothing runs while it changes the worktrees: nobody gave the order by itself.
+        /// Whether it is a part of an operation, which nobody asked for by itself.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         for_operation: bool,
     },
@@ -106,6 +105,9 @@ pub enum Event {
         task: TaskId,
         /// The workspace.
         workspace: Workspace,
+        /// Whether it has the task's branch as it was.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        goes_on: bool,
     },
     /// A workspace was moved to the trash.
     WorkspaceClosed {
@@ -113,6 +115,9 @@ pub enum Event {
         task: TaskId,
         /// Where it is now; `None` where it did not exist any more.
         trash: Option<String>,
+        /// Whether another task has it now, and all that was done there is on the task's branch, from which it goes on.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        handed_on: bool,
     },
     /// Branches of merged tasks are about to be deleted: the target has their commits.
     MergedBranchesLeave {
@@ -147,8 +152,7 @@ pub enum Event {
         token: Token,
         /// The branch's commit before it.
         from: Oid,
-        /// Whether exit status 0 alone completes the task. A supervisor that takes over may be configured for another
-        /// program.
+        /// Whether exit status 0 alone completes the task: a supervisor that takes over may be configured otherwise.
         exit_completes: bool,
         /// The name of the agent program, where it can go on with a session.
         #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -1,5 +1,6 @@
 //! What the end of an operation does to the state. Pure.
 
+use crate::base::ref_change::ChangeDirection;
 use crate::base::text::ValueChange;
 use crate::journal::journaled::JournaledOperation;
 use crate::state::current_state::State;
@@ -37,6 +38,27 @@ impl JournaledOperation {
         let fits = |edit: &TaskChangeSet| now.restorable.tasks.get(&edit.id).is_some_and(|task| edit_fits(edit, task));
         let mode = self.mode.filter(|mode| mode.old == now.restorable.mode);
         OperationSettlement { edits: self.edits.iter().filter(|edit| fits(edit)).cloned().collect(), changes: None, mode }
+    }
+
+    /// The restorable state after it, for whoever says what it changes: what others change meanwhile is not in it.
+    pub fn leads_to(&self, now: &RestorableState) -> RestorableState {
+        let mut then = self.restores(now).unwrap_or_else(|| now.clone());
+        for edit in &self.edits {
+            if let Some(task) = then.tasks.get_mut(&edit.id) {
+                for change in &edit.changes {
+                    let _fits = change.apply(task);
+                }
+            }
+        }
+        self.standing.clone().apply(&mut then);
+        for change in &self.workspaces {
+            match change.way {
+                ChangeDirection::PutAside => drop(then.workspaces.remove(&change.task)),
+                ChangeDirection::BringBack => drop(then.workspaces.insert(change.task.clone(), change.workspace.clone())),
+            }
+        }
+        then.follow_branches(&self.refs);
+        then
     }
 
     /// The restorable state that it restores, where it does.

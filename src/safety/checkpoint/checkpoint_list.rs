@@ -6,8 +6,9 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::checkpoint::{target_branch, unrestorable};
+use crate::checkpoint::unrestorable;
 use crate::context::handle::Context;
+use crate::context::target::target_branch;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
 use axiom_model::base::forms::times;
@@ -56,7 +57,7 @@ pub struct CheckpointListing {
     pub tag: Option<RefName>,
     /// The tag's id.
     pub tag_id: Option<Oid>,
-    /// How many of the tasks that are done now were not before it.
+    /// How many of the tasks that are done now became so after it, those that were done before too.
     pub tasks_since: u32,
     /// The number of commits on the target branch since; `None` where it is not known.
     pub commits_since: Option<u64>,

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::checkpoint;
 use crate::context::handle::Context;
+use crate::context::target::left_target_at;
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_git::{ExpectedRefValue, RefEdit, TreeChange};
@@ -40,15 +41,18 @@ pub fn capture(ctx: &mut Context, task: &TaskId, apart: Option<EventAuthor>) -> 
         if before.as_ref() == Some(&capture.tree) {
             return Ok(None);
         }
+        // Only for display: a capture whose lines cannot be counted counts as one all the same.
+        let tip = capture.head.commit().unwrap_or(&workspace.base);
+        let base = left_target_at(ctx, tip, Some(&entry.worktree)).ok().flatten().unwrap_or_else(|| workspace.base.clone());
+        let lines = |made: &Oid| ctx.repo.history().changed_lines(&base, made).ok().flatten();
         let changed_at = before.and_then(|before| changed_at(ctx, Path::new(&workspace.path), (&before, &capture.tree)));
         let made = ctx.repo.captures().commit_capture(&capture, &format!("workspace of {task}, while it was worked on"), &[])?;
         let edit = RefEdit { name, expected: ExpectedRefValue::Any, new: Some(made.commit.clone()) };
         ctx.repo.refs().update_refs(&[edit], &format!("git axiom: live capture of {task}"))?;
-        Ok(Some((made.commit, changed_at)))
+        let lines = lines(&made.commit);
+        Ok(Some((made.commit, changed_at, lines)))
     })?;
-    let Some((capture, changed_at)) = made else { return Ok(false) };
-    // Only for display: a capture whose lines cannot be counted counts as one all the same.
-    let lines = ctx.repo.history().changed_lines(&workspace.base, &capture).ok().flatten();
+    let Some((capture, changed_at, lines)) = made else { return Ok(false) };
     env::fault_point("live.before-record");
     let event = Event::WorkspaceCaptured { task: task.clone(), capture, lines, changed_at };
     let record = |ctx: &mut Context| ctx.append(event).map(|_| true);

@@ -17,6 +17,7 @@ pub mod placement;
 pub mod recorded_place;
 pub mod session_hooks;
 pub mod stand_in;
+pub mod target;
 pub mod trust;
 
 pub use axiom_git::Repository;

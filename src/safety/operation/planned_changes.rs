@@ -2,6 +2,7 @@
 //! reports hold it, and `--json` and the words for people are made from it. Not here: what only one of them has to say, and how any of
 //! it is found out.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -17,6 +18,7 @@ use axiom_model::base::names::RepoPath;
 use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::branch_config::BranchConfigChange;
+use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::journal::journaled_changes::{GateChange, HeadState, StashChange};
 use axiom_model::operation::change_json;
 use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
@@ -25,7 +27,6 @@ use axiom_model::work::gates::gate::Gate;
 use axiom_model::work::restorable::restorable_state::RestorableState;
 use axiom_model::work::restorable::standing_changes::TaskStandingChanges;
 use axiom_model::work::sessions::session::SessionMode;
-use axiom_model::work::signals::reports::TaskReports;
 use axiom_model::work::tasks::task::{TaskChangeSet, TaskStatus};
 
 /// What an operation changes. Old is what is there before it.
@@ -105,13 +106,18 @@ impl PlannedChanges {
             self.gates.extend(shown(&change.old, GateFate::Closed));
             self.gates.extend(shown(&change.new, GateFate::Opened));
         }
-        let lines = standing.reports.iter().map(|(task, change)| ChangedProgressLine {
-            task_id: task.clone(),
-            old: self.percent(task, &change.old, |status| status.old),
-            new: self.percent(task, &change.new, |status| status.new),
+    }
+
+    /// Adds the tasks whose progress becomes another one by an operation; those that are archived have none any more.
+    pub fn add_progress(&mut self, now: &RestorableState, operation: &JournaledOperation) {
+        let then = operation.leads_to(now);
+        let is_there = |task: &&TaskId| then.tasks.get(*task).is_some_and(|task| task.status != TaskStatus::Archived);
+        let tasks: BTreeSet<&TaskId> = now.reports.keys().chain(then.reports.keys()).filter(is_there).collect();
+        let lines = tasks.into_iter().map(|task| {
+            let (old, new) = (now.progress_of(task), then.progress_of(task));
+            ChangedProgressLine { task_id: task.clone(), old, new }
         });
-        let lines: Vec<ChangedProgressLine> = lines.filter(|line| line.old != line.new).collect();
-        self.progress.extend(lines);
+        self.progress.extend(lines.filter(|line| line.old != line.new));
     }
 
     /// Adds the gates that these events open and close.
@@ -127,15 +133,6 @@ impl PlannedChanges {
             let is_new =
                 |line: &ChangedGateLine| self.gates.iter().all(|known| (&known.id, known.action) != (&line.id, line.action));
             self.gates.extend(line.filter(is_new));
-        }
-    }
-
-    /// How far a task is, as every view says it: one that is done is at the end, whatever was reported last.
-    fn percent(&self, task: &TaskId, reports: &Option<TaskReports>, side: impl Fn(&ValueChange<TaskStatus>) -> TaskStatus) -> u8 {
-        let status = self.tasks.iter().find(|edit| edit.id == *task).and_then(TaskChangeSet::status);
-        match status.map(side) {
-            Some(TaskStatus::Done) => 100,
-            Some(_) | None => reports.as_ref().and_then(|reports| reports.progress).unwrap_or(0),
         }
     }
 }

@@ -102,6 +102,7 @@ pub(super) fn preview(
         ..planned
     };
     changes.add_standing(&ctx.state().restorable, &operation.standing, &operation.gates, OpenedGates::Named);
+    changes.add_progress(&ctx.state().restorable, operation);
     changes.add_gates(&ctx.state().restorable, operation::gates_of_its_merges(ctx.state(), operation));
     Ok(UndoPreview {
         changes,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::context::handle::Context;
+use crate::context::target::left_target_at;
 use crate::folders::workspaces;
 use crate::undo::UndoabilityCheck;
 use crate::{checkpoint, history};
@@ -111,11 +112,10 @@ fn not_merged(ctx: &Context) -> Result<Vec<UnmergedTask>> {
     if tips.is_empty() {
         return Ok(Vec::new());
     }
-    let target = ctx.repo.refs().read_ref(&checkpoint::target_branch(ctx)?)?;
     let with_tips = tasks.into_iter().zip(&branches).filter_map(|(task, branch)| Some((task, tips.get(branch)?)));
     let all = with_tips.filter_map(|(task, tip)| {
         // One that cannot be counted is named all the same.
-        let changed = changed_by(ctx, task, tip, target.as_ref()).unwrap_or(None);
+        let changed = changed_by(ctx, task, tip).unwrap_or(None);
         let is_some = changed.is_none_or(|changed| changed.files > 0);
         is_some.then(|| UnmergedTask { task: task.clone(), changed })
     });
@@ -123,14 +123,9 @@ fn not_merged(ctx: &Context) -> Result<Vec<UnmergedTask>> {
 }
 
 /// What the work on a task changed: up to the newest commit of its branch, or to the capture that was made after that.
-fn changed_by(ctx: &Context, task: &TaskId, tip: &Oid, target: Option<&Oid>) -> Result<Option<ChangedLineCounts>> {
-    let history = ctx.repo.history();
-    let base = match target {
-        Some(target) => history.merge_base(target, tip)?,
-        None => ctx.state().restorable.workspaces.get(task).map(|workspace| workspace.base.clone()),
-    };
-    let Some(base) = base else { return Ok(None) };
-    history.changed_lines(&base, newer_capture(ctx, task, tip).unwrap_or(tip))
+fn changed_by(ctx: &Context, task: &TaskId, tip: &Oid) -> Result<Option<ChangedLineCounts>> {
+    let Some(base) = left_target_at(ctx, tip, None)? else { return Ok(None) };
+    ctx.repo.history().changed_lines(&base, newer_capture(ctx, task, tip).unwrap_or(tip))
 }
 
 /// The newest capture of the workspace of a task, where an agent is at work and has committed nothing since: without one, all that

@@ -11,7 +11,6 @@ use crate::cli::{visible, words};
 use axiom_agents::supervise::notice::{SessionNotice, SessionWatcher};
 use axiom_base::env;
 use axiom_model::base::forms::beginning::beginning;
-use axiom_model::base::forms::plural::verb;
 use axiom_model::base::ids::{AgentId, TaskId};
 use axiom_model::work::gates::gate::{GateKind, first_command, to_settle_first};
 use axiom_model::work::tasks::task::TaskStatus;
@@ -115,9 +114,9 @@ impl SessionWatcher for ProgressPrinter {
                 Some(bar) => bar.set_message(format!("{agent} {task} {percent}%")),
                 None => self.line_at(said_at, &format!("{agent} {task} {percent}%")),
             },
-            SessionNotice::IterationEnded { agent, task, how, left_out } => {
+            SessionNotice::IterationEnded { agent, task, how, left_out, ended_at } => {
                 self.end(&agent);
-                self.line(&format!("{agent} {task}: {how}"));
+                self.line_at(ended_at, &format!("{agent} {task}: {how}"));
                 self.ended.insert(task.clone(), how);
                 for path in left_out {
                     self.line(&format!("{agent} {task}: not committed: {path}"));
@@ -154,11 +153,14 @@ impl SessionWatcher for ProgressPrinter {
     }
 }
 
-/// Which steps of a task run, in words.
+/// Which steps of a task begin, in words.
 fn verifying(task: &TaskId, steps: &[String]) -> String {
-    let called: Vec<String> = steps.iter().map(|step| format!("'{}'", beginning(step, LONGEST_STEP))).collect();
-    let (are, run) = (verb(steps.len(), "its verify step", "its verify steps"), verb(steps.len(), "runs", "run"));
-    format!("{task}: {are} {} {run}", called.join(", "))
+    let first = beginning(steps.first().map_or("", String::as_str), LONGEST_STEP);
+    match steps.len() {
+        0 | 1 => format!("{task}: its verify step '{first}' runs"),
+        // A step begins where the one before has passed.
+        all => format!("{task}: its {all} verify steps begin, the first is '{first}'"),
+    }
 }
 
 /// What happened to a task, without the part that the line on its last iteration had already.
@@ -190,7 +192,7 @@ mod tests {
         let task = TaskId::new("t").unwrap();
         let said = |steps: &[&str]| verifying(&task, &steps.iter().map(|step| (*step).to_owned()).collect::<Vec<_>>());
         assert_eq!(said(&["tests"]), "t: its verify step 'tests' runs");
-        assert_eq!(said(&["@first", "@second"]), "t: its verify steps '@first', '@second' run");
+        assert_eq!(said(&["@first", "@second"]), "t: its 2 verify steps begin, the first is '@first'");
         assert_eq!(said(&[&"ä".repeat(61)]), format!("t: its verify step '{}…' runs", "ä".repeat(60)));
     }
 

@@ -80,7 +80,7 @@ pub fn run(args: &RedirectArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
         from: &done.from,
         to: &done.to,
         completed: done.completed,
-        gate_id: done.gate.as_ref(),
+        gate_id: done.waits_at.claim.as_ref(),
         checkpoint: &done.checkpoint,
     };
     screen.answer(&answer, || redirected(&done))?;

@@ -97,7 +97,7 @@ pub fn run(args: &EndAgentsArgs, halt: TaskHalt, global: &GlobalArgs, screen: &m
     }
     let completed = ended.iter().filter_map(|ended| ended.completed.clone()).collect();
     let merges = interventions::merges_stopped_since(ctx.state(), since);
-    let gate_ids = ended.iter().filter_map(|ended| ended.gate.clone()).chain(merges.iter().cloned()).collect();
+    let gate_ids = ended.iter().filter_map(|ended| ended.waits_at.claim.clone()).chain(merges.iter().cloned()).collect();
     let answer = StopJson { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed, gate_ids };
     // It goes on with other tasks, and with these once they are approved.
     let runs_on = if args.all && ctx.supervisor_alive()? { SESSION_RUNS_ON } else { "" };

@@ -2,10 +2,10 @@
 
 use crate::cli::table::table;
 use crate::cli::{visible, words};
-use axiom_agents::interventions::EndedAgent;
 use axiom_agents::interventions::pausing::{PauseReport, WorkingAgent};
 use axiom_agents::interventions::quitting::SaveBeforeQuit;
 use axiom_agents::interventions::redirect::RedirectReport;
+use axiom_agents::interventions::{EndedAgent, TaskWaitGates};
 use axiom_model::base::forms::plural::count_of;
 use axiom_model::base::ids::{CheckpointName, TaskId};
 use axiom_model::queries::choices::ReadyTaskChoice;
@@ -36,17 +36,21 @@ pub fn quitting(checkpoint: Option<&CheckpointName>, has_ended: bool) -> String 
 
 /// What became of an agent that was stopped or killed, and of its task.
 pub fn ended(ended: &EndedAgent) -> String {
-    let EndedAgent { agent, how, completed, gate, question } = ended;
+    let EndedAgent { agent, how, completed, waits_at } = ended;
     let done = match how {
         TaskHalt::Stop => "Stopped",
         TaskHalt::Kill => "Killed",
     };
     let stands = completed.as_ref().map(|task| format!(" It had completed {task}, and that stands."));
-    let commands = [(GateKind::Claim, gate), (GateKind::Question, question)];
-    let commands = commands.iter().filter_map(|(kind, gate)| gate.as_ref().map(|gate| kind.command(gate.as_str())));
-    let commands = commands.collect::<Vec<_>>().join(", and ");
-    let waits = (!commands.is_empty()).then(|| format!(" To let its task continue: {commands}"));
+    let waits = to_continue(waits_at).map(|commands| format!(" To let its task continue: {commands}"));
     format!("{done} {agent}.{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default())
+}
+
+/// All commands that a task needs to be taken up again.
+fn to_continue(waits_at: &TaskWaitGates) -> Option<String> {
+    let gates = [(GateKind::Claim, &waits_at.claim), (GateKind::Question, &waits_at.question)];
+    let commands: Vec<String> = gates.iter().filter_map(|(kind, gate)| Some(kind.command(gate.as_ref()?.as_str()))).collect();
+    (!commands.is_empty()).then(|| commands.join(", and "))
 }
 
 /// Who still runs, and who is paused.
@@ -106,15 +110,14 @@ pub fn choices(open: &[ReadyTaskChoice]) -> Vec<String> {
 
 /// Where an agent went, and what became of the task that it left.
 pub fn redirected(done: &RedirectReport) -> String {
-    let RedirectReport { agent, from, to, completed, gate, checkpoint, waits_for } = done;
+    let RedirectReport { agent, from, to, completed, waits_at, checkpoint, waits_for } = done;
     let after = waits_for.map_or_else(String::new, |command| format!(", after '{command}',"));
     let mut text = format!("{agent} left {from} and goes on{after} with {to}. Checkpoint: {checkpoint}\n");
     if *completed {
         text.push_str(&format!("It had completed {from}, and that stands.\n"));
     }
-    if let Some(gate) = gate {
-        let command = GateKind::Claim.command(gate.as_str());
-        text.push_str(&format!("To let an agent take up {from} again: {command}\n"));
+    if let Some(commands) = to_continue(waits_at) {
+        text.push_str(&format!("To let an agent take up {from} again: {commands}\n"));
     }
     text
 }

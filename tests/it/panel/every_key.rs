@@ -111,7 +111,7 @@ fn repository() -> Scratch {
     let asks = Gate::of_task(GateKind::Question, &TaskId::new("login").unwrap(), "Which database?".to_owned(), now).unwrap();
     scratch.append(vec![
         Event::SessionStarted { session: serde_json::from_value(session).unwrap() },
-        Event::WorkspaceOpened { task: task.clone(), workspace },
+        Event::WorkspaceOpened { task: task.clone(), workspace, goes_on: false },
         Event::TaskClaimed { agent, task, complete: false },
         Event::GateOpened { gate: Box::new(asks) },
     ]);

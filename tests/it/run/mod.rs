@@ -62,6 +62,7 @@ mod validators;
 mod verify_steps;
 mod watched;
 mod watched_again;
+mod watched_counts;
 mod watched_rest;
 mod what_is_told;
 mod workspaces;

@@ -164,7 +164,7 @@ fn repository() -> Scratch {
     let asks = Gate::of_task(GateKind::Question, &TaskId::new("login").unwrap(), question, now).unwrap();
     scratch.append(vec![
         Event::SessionStarted { session: serde_json::from_value(session).unwrap() },
-        Event::WorkspaceOpened { task: task.clone(), workspace: serde_json::from_value(workspace).unwrap() },
+        Event::WorkspaceOpened { task: task.clone(), workspace: serde_json::from_value(workspace).unwrap(), goes_on: false },
         Event::TaskClaimed { agent, task, complete: false },
         Event::GateOpened { gate: Box::new(asks) },
     ]);

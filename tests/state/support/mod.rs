@@ -191,6 +191,18 @@ pub fn checkpoint(name: CheckpointName, state: &State, salt: u32) -> CheckpointR
     }
 }
 
+fn a_request(state: &State, salt: u32) -> Option<Event> {
+    Some(Event::Requested {
+        id: RequestId::new(format!("r{salt}")).ok()?,
+        request: SupervisorRequest::Stop {
+            agents: vec![agent(salt)],
+            tasks: pick(&state.restorable.tasks, salt).filter(|_| is_later(salt)).map(|(id, _)| id.clone()).into_iter().collect(),
+            afterwards: AfterHalt::with_retry(is_later(salt) && salt.is_multiple_of(2)),
+        },
+        for_operation: is_later(salt),
+    })
+}
+
 /// An event that probably fits `state`; `None` where there is nothing to make it from.
 pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
     let work = || {
@@ -208,22 +220,18 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         6 => Event::SessionStarted { session: session(salt) },
         7 => Event::SessionChanged { state: SessionState::Paused, reason: "paused".into() },
         8 => Event::ModeChanged { mode: ValueChange::new(state.restorable.mode, SessionMode::Autopilot) },
-        9 => Event::Requested {
-            id: RequestId::new(format!("r{salt}")).ok()?,
-            request: SupervisorRequest::Stop {
-                agents: vec![agent(salt)],
-                tasks: pick(&state.restorable.tasks, salt)
-                    .filter(|_| is_later(salt))
-                    .map(|(id, _)| id.clone())
-                    .into_iter()
-                    .collect(),
-                afterwards: AfterHalt::with_retry(is_later(salt) && salt.is_multiple_of(2)),
-            },
-            for_operation: is_later(salt),
-        },
+        9 => a_request(state, salt)?,
         10 => Event::RequestHandled { id: pick(&state.record.requests, salt)?.0.clone(), done: true, message: String::new() },
-        11 => Event::WorkspaceOpened { task: pick(&state.restorable.tasks, salt)?.0.clone(), workspace: workspace(salt) },
-        12 => Event::WorkspaceClosed { task: pick(&state.restorable.workspaces, salt)?.0.clone(), trash: None },
+        11 => Event::WorkspaceOpened {
+            task: pick(&state.restorable.tasks, salt)?.0.clone(),
+            workspace: workspace(salt),
+            goes_on: salt.is_multiple_of(2),
+        },
+        12 => Event::WorkspaceClosed {
+            task: pick(&state.restorable.workspaces, salt)?.0.clone(),
+            trash: None,
+            handed_on: salt.is_multiple_of(2),
+        },
         13 => {
             Event::TaskClaimed { agent: agent(salt), task: pick(&state.restorable.tasks, salt / 3)?.0.clone(), complete: false }
         }

@@ -50,5 +50,5 @@ pub(crate) fn forget_missing_workspace(desk: &mut SessionDesk<'_>, task: &TaskId
     if is_there {
         return Ok(());
     }
-    desk.step(Event::WorkspaceClosed { task: task.clone(), trash: None })
+    desk.step(Event::WorkspaceClosed { task: task.clone(), trash: None, handed_on: false })
 }

@@ -53,7 +53,8 @@ fn announced_workspace(core: &mut SessionCore<'_>, task: &Task, agent: &AgentId)
         }
         Some(_) | None => {
             let workspace = new_workspace(core.desk.ctx, &core.setup, task, agent)?;
-            core.desk.ctx.append(Event::WorkspaceOpened { task: task.id.clone(), workspace: workspace.clone() })?;
+            let goes_on = core.desk.ctx.repo.refs().read_ref(&workspace.branch)?.is_some();
+            core.desk.ctx.append(Event::WorkspaceOpened { task: task.id.clone(), workspace: workspace.clone(), goes_on })?;
             env::fault_point("claim.workspace-announced");
             Ok(workspace)
         }

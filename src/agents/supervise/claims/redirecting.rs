@@ -95,8 +95,9 @@ impl ClaimsUnderWay {
             }
         }
         env::fault_point("redirect.switched");
-        let closed = Event::WorkspaceClosed { task: from, trash: None };
-        core.desk.steps(vec![closed, Event::WorkspaceOpened { task: task.id.clone(), workspace: new.clone() }])?;
+        let closed = Event::WorkspaceClosed { task: from, trash: None, handed_on: true };
+        let opened = Event::WorkspaceOpened { task: task.id.clone(), workspace: new.clone(), goes_on: false };
+        core.desk.steps(vec![closed, opened])?;
         Ok(Some(new))
     }
 }

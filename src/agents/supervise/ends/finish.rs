@@ -78,6 +78,7 @@ impl IterationCare {
         let discarded = *end == AgentProgramEnd::Killed;
         let how = if discarded { "killed".to_owned() } else { describe(outcome) };
         let report = IterationReport { cut, discarded, ..report_of(core.desk.ctx, &core.setup, ran, kept) };
+        let ended_at = report.ended_at.unwrap_or_else(env::now);
         record_end(core.desk.ctx, agent, &token, (end, report))?;
         env::fault_point("finish.recorded");
         core.runs.at(agent).watch = None;
@@ -94,7 +95,7 @@ impl IterationCare {
         // Whoever wanted it ended has the last word, but for the session itself where there is no space.
         let halted = halted.filter(|halted| no_space.is_none() || halted.then != HaltedTaskFate::GoesOn);
         core.runs.at(agent).ends_with(&token, halted.map(WorkEnd::Halted).or(broken.map(WorkEnd::Broken)).or(no_space));
-        core.desk.tell(SessionNotice::IterationEnded { agent: agent.clone(), task: case.id.clone(), how, left_out });
+        core.desk.tell(SessionNotice::IterationEnded { agent: agent.clone(), task: case.id.clone(), how, left_out, ended_at });
         core.failures.passed(&mut core.desk, &case.id)?;
         core.failures.wait_for_model(&mut core.desk, &case.id, outcome)?;
         core.end_work(agent)?;

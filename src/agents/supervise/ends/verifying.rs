@@ -14,7 +14,7 @@ use axiom_model::work::gates::gate::TaskHoldReason;
 use axiom_model::work::tasks::task::TaskStatus;
 use axiom_model::work::verifying::checks::named_step::NamedVerifyStep;
 use axiom_model::work::verifying::kept_results;
-use axiom_safety::checkpoint::target_branch;
+use axiom_safety::context::target::target_branch;
 use axiom_safety::running::steps;
 use axiom_safety::running::steps::{AfterStepFailure, StepCommits, StepContext, StepFailure, StepJob, StepRunner, untouched};
 

@@ -106,7 +106,7 @@ pub(crate) fn open_anew(desk: &mut SessionDesk<'_>, task: &TaskId, workspace: &W
     desk.warn(format!("{task} begins anew: {GONE}"));
     desk.steps(vec![
         Event::Audited { id: task.clone(), text: format!("it begins anew: {GONE}") },
-        Event::WorkspaceOpened { task: task.clone(), workspace: workspace.clone() },
+        Event::WorkspaceOpened { task: task.clone(), workspace: workspace.clone(), goes_on: false },
     ])
 }
 

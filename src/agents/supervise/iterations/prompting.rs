@@ -44,7 +44,7 @@ pub(crate) fn prompt_of(
             let history = PromptHistory {
                 resumes: matches!(resumes, Some(Ok(_))),
                 anew: resumes.and_then(|found| found.as_ref().err().copied()),
-                ..history_of(ctx, setup, tasks, task, told)?
+                ..history_of(ctx, setup, tasks, task, (place, told))?
             };
             let found = found_in_workspace(ctx, task, workspace, place, &history)?;
             let parts = prompt::PromptContents {
@@ -71,7 +71,7 @@ fn history_of(
     setup: &SessionSetup,
     tasks: &TaskMemory,
     task: &Task,
-    told: Option<&EarlierAttemptsReport>,
+    (place, told): (&WorkspaceAtPrompt, Option<&EarlierAttemptsReport>),
 ) -> Result<PromptHistory> {
     let state = ctx.state();
     let record = state.record.tasks.get(&task.id).cloned().unwrap_or_default();
@@ -98,7 +98,9 @@ fn history_of(
     // What is given back is there.
     let workspace = state.restorable.workspaces.get(&task.id);
     let tip = workspace.map(|workspace| ctx.repo.refs().read_ref(&workspace.branch)).transpose()?.flatten();
-    let is_fresh = workspace.is_none_or(|workspace| tip.as_ref().is_none_or(|tip| *tip == workspace.base));
+    let has_no_commit = workspace.is_none_or(|workspace| tip.as_ref().is_none_or(|tip| *tip == workspace.base));
+    // A rollback brings uncommitted work back too. What cannot be listed may be there.
+    let is_fresh = has_no_commit && place.changes.as_ref().is_some_and(Vec::is_empty);
     let begins_anew = (was_used(ctx, task) && last_run.is_none() && is_fresh)
         .then(|| context::begins_anew(record.recovery.as_deref().map(|decided| &decided.decision)));
     Ok(PromptHistory {

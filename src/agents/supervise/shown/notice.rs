@@ -43,6 +43,7 @@ pub enum SessionNotice {
         task: TaskId,
         how: String,
         left_out: Vec<String>,
+        ended_at: Timestamp,
     },
     Released {
         agent: AgentId,

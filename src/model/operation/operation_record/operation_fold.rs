@@ -70,11 +70,13 @@ impl OperationFold {
             self.all[place].nature.is_housekeeping = true;
         }
         let mode = self.state.restorable.mode;
+        let left_gates = left_gates(&self.state.restorable, &envelope.event, open.as_ref().map(|open| &open.operation));
         let before = open.as_ref().filter(|open| restores_standing(&open.operation)).map(|_| standing(&self.state.restorable));
         self.state.apply(envelope)?;
         if let Some(before) = before {
             self.all[place].brought_back.standing = TaskStandingChanges::between(&before, &self.state.restorable);
         }
+        self.all[place].brought_back.standing.gates.extend(left_gates.gates);
         if open.is_some() && self.state.restorable.mode != mode {
             self.all[place].brought_back.mode = Some(ValueChange::new(mode, self.state.restorable.mode));
         }
@@ -160,6 +162,12 @@ fn standing(now: &RestorableState) -> RestorableState {
 /// Whether what was reported of tasks, and where they wait, changes with an operation: it brings back what it was.
 fn restores_standing(operation: &JournaledOperation) -> bool {
     operation.changes.is_some() || !operation.standing.is_empty()
+}
+
+/// The gates at which tasks waited that an event blocks or archives.
+fn left_gates(now: &RestorableState, event: &Event, ended: Option<&JournaledOperation>) -> TaskStandingChanges {
+    let changed = if let Event::TasksChanged { edits } = event { edits.as_slice() } else { &[] };
+    TaskStandingChanges::of_left_gates(now, ended.map_or(changed, |operation| &operation.edits))
 }
 
 /// A task before and after a transaction; `None` where it did not exist.

@@ -221,7 +221,7 @@ fn what_blocked_a_task_under_work_says_how_that_is_taken_back() {
     };
     let all = fold(vec![
         ("t1", Event::TasksAdded { tasks: vec![task("a")] }),
-        ("t2", Event::WorkspaceOpened { task: id("a"), workspace }),
+        ("t2", Event::WorkspaceOpened { task: id("a"), workspace, goes_on: false }),
         ("t2", Event::TaskClaimed { agent: agent(), task: id("a"), complete: false }),
         ("t3", asked(3)),
         ("t4", asked(4)),

@@ -16,10 +16,23 @@ use crate::work::signals::report_parts::TaskCaptureRecord;
 use crate::work::tasks::task::{TaskKind, TaskStatus};
 use axiom_base::error::Code;
 
-/// A new workspace: what was known of the work in the last one does not count for it.
-pub(super) fn open_workspace(state: &mut State, task: &TaskId, workspace: &Workspace) -> Result<()> {
+/// A workspace goes. What was reported is of work that is on the task's branch, where it was handed on.
+pub(super) fn close_workspace(state: &mut State, task: &TaskId, handed_on: bool) {
+    state.restorable.workspaces.remove(task);
+    if let Some(reports) = state.restorable.reports.get_mut(task) {
+        reports.on_branch = handed_on;
+    }
+}
+
+/// A new workspace: what was known of the work in the last one does not count for it, but where its branch has that work.
+pub(super) fn open_workspace(state: &mut State, task: &TaskId, workspace: &Workspace, goes_on: bool) -> Result<()> {
     state.task(task)?;
     state.restorable.workspaces.insert(task.clone(), workspace.clone());
+    if let Some(reports) = state.restorable.reports.get_mut(task).filter(|reports| goes_on && reports.on_branch) {
+        reports.on_branch = false;
+        state.make_branch(&workspace.branch);
+        return Ok(());
+    }
     state.restorable.reports.remove(task);
     let at_work = state.restorable.agents.values_mut().filter_map(|agent| agent.work.as_mut());
     for work in at_work.filter(|work| work.task == *task) {

@@ -113,9 +113,12 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::IterationStarted { agent, .. } => (2, format!("the program of {agent} runs")),
         Event::Signalled { agent, signal, .. } => (2, format!("{agent} signalled {}", signal_text(signal))),
         Event::WorkspaceOpened { workspace, .. } => (2, format!("workspace {}", workspace.path)),
-        Event::WorkspaceClosed { task, trash: Some(_) } => (2, format!("workspace of {task} moved to the trash")),
+        Event::WorkspaceClosed { task, handed_on: true, .. } => {
+            (2, format!("the workspace of {task} is another task's now, and its work is on its branch"))
+        }
+        Event::WorkspaceClosed { task, trash: Some(_), .. } => (2, format!("workspace of {task} moved to the trash")),
         // It was never made, or another task has it now: what follows says so.
-        Event::WorkspaceClosed { task, trash: None } => (1, format!("{task} has no workspace any more")),
+        Event::WorkspaceClosed { task, trash: None, .. } => (1, format!("{task} has no workspace any more")),
         Event::MergedBranchesLeave { refs } => {
             (2, format!("{} deleted: merged", branches(refs.iter().map(|change| &change.name))))
         }

@@ -1,9 +1,10 @@
 //! What a rollback changes of tasks beside their fields and their files: what was reported of them, and the gates at which they wait for an
 //! answer. An undo takes exactly that back, where nothing has changed since. Pure.
 //!
-//! Not here: gates that keep a task from being started, which a rollback opens and closes itself, and those of plans, which none changes.
+//! Not here: gates that keep a task from being started, which a rollback opens and closes itself (but for those that an edit of their task
+//! leaves), and those of plans, which none changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ use crate::work::gates::gate::{Gate, GateKind};
 use crate::work::restorable::restorable_changes::RestorableChanges;
 use crate::work::restorable::restorable_state::RestorableState;
 use crate::work::signals::reports::TaskReports;
+use crate::work::tasks::task::{TaskChangeSet, TaskStatus};
 
 /// Old and new values; `None` where there is none.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -33,6 +35,18 @@ impl TaskStandingChanges {
         let mut gates = differences(&old.gates, &new.gates);
         gates.retain(|_, change| [&change.old, &change.new].into_iter().flatten().all(waits));
         Self { reports: differences(&old.reports, &new.reports), gates }
+    }
+
+    /// The gates that these edits leave without a task that waits there, since it is blocked or archived: whoever undoes them opens
+    /// them again, undecided, so that nothing begins or is merged that a human had stopped or taken back.
+    pub fn of_left_gates(now: &RestorableState, edits: &[TaskChangeSet]) -> Self {
+        let is_left =
+            |edit: &&TaskChangeSet| edit.status().is_some_and(|status| !is_put_away(status.old) && is_put_away(status.new));
+        let left: BTreeSet<&TaskId> = edits.iter().filter(is_left).map(|edit| &edit.id).collect();
+        let gates = now.gates.values().filter(|gate| gate.task_id.as_ref().is_some_and(|task| left.contains(task)));
+        let stopped = gates.filter(|gate| !gate.is_approved() && (gate.held.is_some() || gate.is_of_undone_merge()));
+        let gone = |gate: &Gate| ValueChange::new(Some(Gate { decision: None, ..gate.clone() }), None);
+        Self { reports: BTreeMap::new(), gates: stopped.map(|gate| (gate.id.clone(), gone(gate))).collect() }
     }
 
     /// Whether nothing changes.
@@ -65,6 +79,14 @@ impl TaskStandingChanges {
     }
 }
 
+/// Whether nothing is done for a task of this status, as a human or its agent wanted it.
+fn is_put_away(status: TaskStatus) -> bool {
+    match status {
+        TaskStatus::Blocked | TaskStatus::Archived => true,
+        TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Failed => false,
+    }
+}
+
 fn differences<K: Ord + Clone, V: PartialEq + Clone>(
     old: &BTreeMap<K, V>,
     new: &BTreeMap<K, V>,
@@ -78,6 +100,7 @@ fn differences<K: Ord + Clone, V: PartialEq + Clone>(
 mod tests {
     use super::*;
     use crate::work::gates::gate::TaskHoldReason;
+    use crate::work::tasks::task::TaskFieldChange;
     use jiff::Timestamp;
 
     fn state(progress: u8, gates: &[(&str, GateKind)]) -> RestorableState {
@@ -118,5 +141,35 @@ mod tests {
         let held = Gate::holding(&task, TaskHoldReason::RolledBack, Timestamp::UNIX_EPOCH).unwrap();
         let with = RestorableState { gates: [(held.id.clone(), held)].into(), ..RestorableState::default() };
         assert!(TaskStandingChanges::between(&RestorableState::default(), &with).is_empty());
+    }
+
+    #[test]
+    fn the_gate_of_a_stopped_task_that_is_blocked_or_archived_comes_back_undecided() {
+        use crate::work::gates::gate::GateDecision;
+        use TaskStatus::{Active, Archived, Blocked, Done, Pending};
+        let task = TaskId::new("t").unwrap();
+        let held = Gate::holding(&task, TaskHoldReason::Stopped, Timestamp::UNIX_EPOCH).unwrap();
+        let rejected = Gate { decision: Some(GateDecision::Rejected { reason: "no".into() }), ..held.clone() };
+        let approved = Gate { decision: Some(GateDecision::Approved), ..held.clone() };
+        let merge = Gate::for_undone_merge(&task, Timestamp::UNIX_EPOCH).unwrap();
+        let asked = Gate::of_task(GateKind::Merge, &task, "ready".into(), Timestamp::UNIX_EPOCH).unwrap();
+        let table = [
+            (&held, Pending, Blocked, true),
+            (&held, Pending, Archived, true),
+            (&rejected, Pending, Blocked, true),
+            (&merge, Done, Archived, true),
+            (&approved, Pending, Blocked, false),
+            (&asked, Done, Archived, false),
+            (&held, Pending, Active, false),
+        ];
+        for (gate, old, new, comes_back) in table {
+            let now = RestorableState { gates: [(gate.id.clone(), gate.clone())].into(), ..RestorableState::default() };
+            let status = TaskFieldChange::Status(ValueChange::new(old, new));
+            let edit = TaskChangeSet { id: task.clone(), changes: vec![status] };
+            let mut undone = RestorableState::default();
+            TaskStandingChanges::of_left_gates(&now, &[edit]).inverse().apply(&mut undone);
+            let open = undone.gates.get(&gate.id).map(|gate| gate.decision.is_none());
+            assert_eq!(open, comes_back.then_some(true), "{} {old:?} {new:?}", gate.id);
+        }
     }
 }

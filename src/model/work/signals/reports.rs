@@ -80,6 +80,9 @@ pub struct TaskReports {
     /// Whether the work was given back to an agent, and none has reported it as complete since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub given_back: bool,
+    /// Whether its workspace was handed on to another task, and the work is on its branch.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub on_branch: bool,
     /// How many iterations this attempt has had, cut-off ones too: the numbers go on after a cut.
     #[serde(skip_serializing_if = "is_default")]
     pub iteration: u32,

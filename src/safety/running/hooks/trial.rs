@@ -1,7 +1,7 @@
 //! What a hook is told when a human tries it: the facts as they are now.
 
-use crate::checkpoint::target_branch;
 use crate::context::handle::Context;
+use crate::context::target::target_branch;
 use crate::folders::workspaces::branch_of;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};

@@ -34,6 +34,7 @@ use axiom_model::work::money::amounts::thousands;
 use axiom_model::work::money::budget::{BudgetUsage, BudgetUsageJson};
 use axiom_model::work::money::spending::UnknownUsage;
 use axiom_model::work::tasks::task::{MergedTaskWork, NeededReadyPoint, Task, TaskKind};
+use axiom_safety::context::handle::Context;
 use axiom_safety::history::task_texts;
 
 /// Arguments of `task show`.
@@ -94,9 +95,9 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
             None
         },
     };
-    let has_nothing = || task.merged.as_ref().is_some_and(|merged| had_nothing(&ctx, &id, merged));
+    let merged = || task.merged.as_ref().map(|merged| merged_words(&ctx, &id, merged));
     screen.answer(&answer, || {
-        in_words(&groups, task, (has_nothing(), branch.as_ref()), (&answer.verification, &used))
+        in_words(&groups, task, (merged(), branch.as_ref()), (&answer.verification, &used))
             + told_and_looks(state, task, body.as_deref(), task_diff::has_work(&ctx, &id))
     })?;
     Ok(Exit::Done)
@@ -105,7 +106,7 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
 fn in_words<'a>(
     groups: &TaskGroupTree<'a>,
     task: &'a Task,
-    (has_nothing, branch): (bool, Option<&RefName>),
+    (merged, branch): (Option<String>, Option<&RefName>),
     (verification, used): (&[LoggedVerifyStep<'_>], &[BudgetUsage]),
 ) -> StyledText {
     let state = groups.state();
@@ -142,8 +143,8 @@ fn in_words<'a>(
     rows.extend(agent_of(state, task));
     rows.extend(verification.iter().flat_map(|step| verify_steps::rows(&task.id, step)));
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
-    if let Some(merged) = &task.merged {
-        row("merged", merged_words(merged, has_nothing));
+    if let Some(merged) = merged {
+        row("merged", merged);
     }
     let workspace = state.restorable.workspaces.get(&task.id).map(|workspace| workspace.path.clone());
     let places = [("branch", branch.map(|branch| branch.short().to_owned())), ("workspace", workspace)];
@@ -216,14 +217,16 @@ fn facts(rows: Vec<Vec<String>>) -> StyledGrid {
     StyledGrid::of(rows.into_iter().enumerate().map(row)).folded()
 }
 
-/// Where its work is. A commit that is not its own says nothing about it.
-fn merged_words(merged: &MergedTaskWork, has_nothing: bool) -> String {
+/// Where its work is. A commit that is not its own says nothing about it. A human may have taken the target back by git alone.
+fn merged_words(ctx: &Context, task: &TaskId, merged: &MergedTaskWork) -> String {
     let target = merged.target.short();
-    if has_nothing {
-        format!("nothing to merge: {target} has all of it")
-    } else {
-        format!("{} into {target}", merged.commit.short())
+    if had_nothing(ctx, task, merged) {
+        return format!("nothing to merge: {target} has all of it");
     }
+    let tip = ctx.repo.refs().read_ref(&merged.target).ok().flatten();
+    let is_there = tip.is_none_or(|tip| ctx.repo.history().is_ancestor(&merged.commit, &tip).unwrap_or(true));
+    let since = if is_there { "" } else { ", which does not have it any more" };
+    format!("{} into {target}{since}", merged.commit.short())
 }
 
 /// What it needs of others before it begins.

@@ -216,7 +216,7 @@ pub struct AgentStatusJson {
     pub doing: Option<String>,
     /// The last line that it printed.
     pub last_line: Option<String>,
-    /// Lines that the newest capture of its workspace adds to where the branch was started.
+    /// Lines that the newest capture of its workspace adds to where the branch left the target.
     pub insertions: Option<u64>,
     /// Lines that it removes.
     pub deletions: Option<u64>,

@@ -1,0 +1,169 @@
+//! What is said of the work on a task after somebody took it to another place: what a stop, a rollback or a human's git leaves of it.
+
+use crate::session_support::{Live, World, wait_until};
+
+fn gates(world: &World) -> Vec<String> {
+    world.gates().iter().map(|gate| gate["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn autopilot(world: &World, agents: &str) -> Live {
+    world.start(&["--mode", "autopilot", "--agents", agents])
+}
+
+fn works_on(world: &World, task: &str) -> bool {
+    world.agents().iter().any(|agent| agent["taskId"] == task && agent["state"] == "running")
+}
+
+/// A task that is merged in a session shows that the session had time for whatever else it would have begun.
+fn the_session_goes_on(world: &World, name: &str) {
+    world.task(name, &format!("echo 1 > {name}"), &[]);
+    world.wait_until_merged(name);
+}
+
+/// What a human has stopped or taken back does not begin, and is not merged, because something else is undone.
+#[test]
+fn an_undo_of_an_archive_a_block_or_a_rejection_brings_back_the_gate_at_which_the_task_waited() {
+    let world = World::new();
+    let live = autopilot(&world, "4");
+    let ways: [(&str, &[&str]); 3] = [
+        ("archived", &["task", "archive", "archived"]),
+        ("blocked", &["task", "block", "blocked", "--reason", "later"]),
+        ("rejected", &["gate", "reject", "claim-rejected", "--reason", "no"]),
+    ];
+    for (task, away) in ways {
+        world.waiting_task(task);
+        wait_until("it works", || works_on(&world, task));
+        world.env.ok(&["stop", "--all"]);
+        let gate = format!("claim-{task}");
+        world.wait_for_gate(&gate);
+        world.env.ok(away);
+        wait_until("the gate is gone", || !gates(&world).contains(&gate));
+        let newest = world.env.json(&["log", "--undoable"])["operations"][0]["id"].as_str().unwrap().to_owned();
+        let planned = world.env.ok(&["undo", &newest, "--dry-run"]);
+        assert!(planned.contains("1 gate opened") && planned.contains(&gate), "{task}\n{planned}");
+        world.env.ok(&["undo", &newest, "--yes"]);
+        world.env.ok(&["redo", "--yes"]);
+        wait_until("the gate is gone again", || !gates(&world).contains(&gate));
+        world.env.ok(&["undo", &newest, "--yes"]);
+        the_session_goes_on(&world, &format!("after-{task}"));
+        assert_eq!((world.status_of(task), gates(&world).contains(&gate)), ("pending".to_owned(), true), "{task}");
+    }
+    let merge = world.env.json(&["log", "--undoable"])["operations"][0].clone();
+    assert_eq!(merge["what"], "merge after-rejected into main");
+    let merge = merge["id"].as_str().unwrap().to_owned();
+    world.env.ok(&["undo", &merge, "--yes"]);
+    world.wait_for_gate("merge-after-rejected");
+    world.env.ok(&["task", "archive", "after-rejected"]);
+    wait_until("the gate is gone", || !gates(&world).contains(&"merge-after-rejected".to_owned()));
+    world.env.ok(&["undo", "--yes"]);
+    the_session_goes_on(&world, "last");
+    assert!(world.find_task("after-rejected")["merged"].is_null() && gates(&world).contains(&"merge-after-rejected".to_owned()));
+    world.quits_well(live);
+}
+
+/// Nobody has to stop for a task that no agent can take up.
+#[test]
+fn a_rollback_of_a_task_that_is_done_stops_nobody_who_works_on_another() {
+    let world = World::new();
+    world.task("done", "echo 1 > done", &[]);
+    let live = world.start(&["--mode", "review", "--agents", "2"]);
+    world.wait_for_gate("merge-done");
+    world.waiting_task("other");
+    wait_until("it works", || works_on(&world, "other"));
+    let planned = world.env.ok(&["rollback", "task", "done", "--dry-run"]);
+    assert!(!planned.contains("stopped") && planned.contains("progress 100% → 0%"), "{planned}");
+    world.env.ok(&["rollback", "task", "done", "--no-stop", "--yes"]);
+    assert!(works_on(&world, "other") && gates(&world).contains(&"claim-done".to_owned()));
+    world.signal_file("go");
+    world.quits_well(live);
+}
+
+/// The work that is handed on stays what it was, for humans and for the next agent.
+#[test]
+fn a_task_whose_workspace_is_handed_on_keeps_its_progress_and_its_counts() {
+    let world = World::new();
+    let waits = world.until_go();
+    let says = "git axiom signal progress 45";
+    world.task("left", &format!("test -f left || {{ echo 1 > left; {says}; {waits}; }}; sleep 1000"), &[]);
+    world.waiting_task("next");
+    let live = autopilot(&world, "1");
+    wait_until("it reports", || world.show("left")["progress"] == 45);
+    world.env.ok(&["redirect", "agent-001", "next", "--same-workspace"]);
+    wait_until("it goes on", || works_on(&world, "next"));
+    assert_eq!(world.show("left")["progress"], 45);
+    for (args, line, after) in [
+        (&["rollback", "task", "left", "--yes"][..], "left: progress 45% → 0%", 0),
+        (&["undo", "--yes"], "left: progress 0% → 45%", 45),
+    ] {
+        let said = world.env.ok(args);
+        assert!(said.contains(line), "{args:?}\n{said}");
+        assert_eq!(world.show("left")["progress"], after, "{args:?}");
+    }
+    assert!(works_on(&world, "next"), "nobody was stopped for it");
+    world.env.write("human-1", "1\n");
+    world.env.write("human-2", "2\n");
+    world.env.git(&["add", "human-1", "human-2"]);
+    world.env.git(&["commit", "-q", "-m", "A human's"]);
+    world.env.ok(&["stop", "--all"]);
+    world.env.ok(&["gate", "approve", "claim-left"]);
+    wait_until("it goes on there", || works_on(&world, "left"));
+    wait_until("its numbers go on", || world.show("left")["iterations"] == 2);
+    assert_eq!(world.show("left")["progress"], 45);
+    let diff = world.env.ok(&["diff", "left", "--stat"]);
+    assert!(diff.contains("1 file, +1 -0"), "{diff}");
+    world.env.ok(&["stop", "--all"]);
+    world.quits_well(live);
+}
+
+/// A hint names all that keeps a task from going on.
+#[test]
+fn a_redirect_names_the_question_that_stays() {
+    let world = World::new();
+    world.task("q", "git axiom signal waiting 'which one?'", &[]);
+    let live = autopilot(&world, "1");
+    world.wait_for_gate("question-q");
+    world.env.ok(&["pause"]);
+    world.waiting_task("next");
+    let said = world.env.ok(&["redirect", "agent-001", "next"]);
+    assert!(said.contains("gate approve claim-q") && said.contains("gate answer question-q"), "{said}");
+    world.env.ok(&["resume"]);
+    world.signal_file("go");
+    world.quits_well(live);
+}
+
+/// What becomes of the work is said though only what was reported of it goes: in the plan, its result, and the task's history.
+#[test]
+fn progress_that_goes_with_a_workspace_is_in_the_plan_and_comes_back() {
+    let world = World::new();
+    let waits = world.until_go();
+    world.task("t", &format!("echo 1 > t; git axiom signal progress 40; {waits}"), &[]);
+    let live = autopilot(&world, "1");
+    wait_until("it reports", || world.show("t")["progress"] == 40);
+    world.env.ok(&["stop", "--all"]);
+    world.env.ok(&["quit"]);
+    live.wait();
+    for (args, line) in [
+        (&["rollback", "session", "--dry-run"][..], "progress 40% → 0%"),
+        (&["rollback", "session", "--yes"], "progress 40% → 0%"),
+        (&["undo", "--dry-run"], "progress 0% → 40%"),
+        (&["undo", "--yes"], "progress 0% → 40%"),
+    ] {
+        let said = world.env.ok(args);
+        assert!(said.contains(line), "{args:?}\n{said}");
+    }
+    let history = world.env.ok(&["task", "audit", "t"]);
+    assert!(history.contains("rollback to checkpoint session-start") && history.contains("undo of"), "{history}");
+}
+
+/// A human may take the target back by git alone.
+#[test]
+fn a_merge_that_the_target_has_no_more_is_not_said_to_be_in_it() {
+    let world = World::new();
+    world.task("t", "echo 1 > t", &[]);
+    world.autopilot(&[]).code(0);
+    let said = world.env.ok(&["task", "show", "t"]);
+    assert!(said.contains("into main\n"), "{said}");
+    world.env.git(&["reset", "-q", "--hard", "HEAD^"]);
+    let said = world.env.ok(&["task", "show", "t"]);
+    assert!(said.contains("into main, which does not have it any more\n"), "{said}");
+}
