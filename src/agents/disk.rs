@@ -136,9 +136,6 @@ pub struct DiskUsageEntry {
 }
 
 /// Who uses the space, in the order in which one would look.
-///
-/// # Errors
-/// `GIT_FAILED`, `BARE_REPOSITORY`; those of the log, where older checkpoints are read.
 pub fn uses(ctx: &Context) -> Result<Vec<DiskUsageEntry>> {
     let checkpoints = checkpoint::list(ctx, None)?;
     let added: u64 = checkpoints.iter().filter_map(|one| one.size).sum();

@@ -221,9 +221,6 @@ fn result_of(ctx: &Context, task: &TaskId, of: &MergeCandidate) -> Result<Oid> {
 }
 
 /// Which settings of git's do not count in merges into a branch, in words; `None` where all do.
-///
-/// # Errors
-/// `GIT_MISSING`.
 pub fn unheeded_settings(ctx: &Context, target: &RefName) -> Result<Option<String>> {
     let all = ctx.repo.merges().unheeded_merge_settings(target)?;
     Ok((!all.is_empty())

@@ -77,9 +77,6 @@ fn newest_after(ctx: &Context, anchors: Vec<u64>, enough: impl Fn(&[OperationRec
 }
 
 /// The transactions that certainly began after event `seq`; `None` where that is not to be had from the anchor there.
-///
-/// # Errors
-/// `IO_FAILED`; `EVENT_LOG_TOO_NEW` where a newer version wrote the anchor.
 pub fn known_after(layout: &StoreLayout, seq: u64) -> Result<Option<Vec<OperationRecord>>> {
     match anchor_at(layout, seq)? {
         Some(anchor) => known_from(layout, anchor),

@@ -271,7 +271,12 @@ fn gates_of_merges(now: &State, edits: &[TaskChangeSet], changes: Option<&Restor
     let edited = edits.iter().filter(|edit| stays_done(edit) && edit.changes.iter().any(takes_back)).map(|edit| &edit.id);
     let cases = changes.into_iter().flat_map(|changes| changes.tasks.values().flatten());
     let taken_back = cases.filter(|case| case.status == TaskStatus::Done && case.merged.is_none() && is_merged(&case.id));
-    let tasks = edited.chain(taken_back.map(|case| &case.id));
+    // One that waited at its merge gate waits there again, for its reason of then.
+    let waits_again = |task: &TaskId| {
+        let id = Gate::id_for(GateKind::Merge, task).ok();
+        id.is_some_and(|id| changes.is_some_and(|changes| changes.gates.get(&id).is_some_and(Option::is_some)))
+    };
+    let tasks = edited.chain(taken_back.map(|case| &case.id).filter(|task| !waits_again(task)));
     let opened =
         tasks.filter_map(|task| Gate::for_undone_merge(task, env::now())).map(|gate| Event::GateOpened { gate: Box::new(gate) });
     let merges = |change: &TaskFieldChange| matches!(change, TaskFieldChange::Merged(merged) if merged.new.is_some());

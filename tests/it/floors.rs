@@ -228,3 +228,12 @@ fn a_file_has_few_lines() {
         all.iter().map(|(path, text)| (path.as_str(), text.lines().count())).filter(|(_, lines)| *lines > MOST_LINES).collect();
     assert!(over.is_empty(), "a file is divided by what it decides: {over:?}");
 }
+
+/// `# Errors` is where a code is a promise of a room's entry point. What everything may say (of files, locks, git) is no promise.
+const MOST_PROMISES: usize = 60;
+
+#[test]
+fn few_functions_promise_codes() {
+    let promises = sources().iter().map(|(_, text)| text.matches("/// # Errors").count()).sum::<usize>();
+    assert!((40..=MOST_PROMISES).contains(&promises), "{promises} sections");
+}

@@ -37,7 +37,12 @@ pub fn quit(ctx: &mut Context, before: SaveBeforeQuit) -> Result<Option<Checkpoi
     }
     let made = match before {
         SaveBeforeQuit::Nothing => None,
-        SaveBeforeQuit::Checkpoint => Some(checkpoint::create(ctx, &CheckpointRequest::by(CheckpointTrigger::Manual))?.name),
+        SaveBeforeQuit::Checkpoint => {
+            let by = ctx.by().clone();
+            let made = |ctx: &mut Context| checkpoint::create(ctx, &CheckpointRequest::by(CheckpointTrigger::Manual));
+            // A line of its own in the log, as whoever makes one by hand finds it there.
+            Some(ctx.in_its_own_transaction(by, made)?.name)
+        }
     };
     let RequestOutcome { done, message } = ask_supervisor(ctx, SupervisorRequest::Quit)?;
     if done { Ok(made) } else { Err(Error::new(Code::InvalidTransition, message).hint("see 'git axiom status'")) }

@@ -32,9 +32,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MOST_PID: u64 = 64;
 
 /// The plan that is worked on.
-///
-/// # Errors
-/// `NO_PLAN`.
 pub fn open(state: &State) -> Result<&GoalPlan> {
     state.open_plan().ok_or_else(|| Error::new(Code::NoPlan, "no plan is open").hint("git axiom plan start GOAL    begins one"))
 }
@@ -62,9 +59,6 @@ pub fn planner_doing(ctx: &Context) -> Result<Option<SupervisorActivity>> {
 
 /// Asks the process that runs the planner to end it, and waits until it has; returns whether one ran. What the planner printed by then
 /// is kept, as where Ctrl+C ends it in its own terminal.
-///
-/// # Errors
-/// `BUSY` where it does not end in time; `IO_FAILED`.
 pub fn end_planner(ctx: &mut Context) -> Result<bool> {
     let lock = ctx.layout().locks().planning();
     if !planner_runs(ctx)? {

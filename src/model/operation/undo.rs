@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::operation_record::{JournaledChanges, OperationRecord};
-use crate::base::ids::{OperationId, TaskId};
+use crate::base::ids::{AgentId, OperationId, TaskId};
 use crate::base::names::RefName;
 use crate::base::text::ValueChange;
 use crate::journal::journaled::inverse_edits;
@@ -180,6 +180,12 @@ fn edits(transaction: &OperationRecord, now: &State, holds: MergeContainsCheck<'
     if !changed.is_empty() {
         return Err(changed_since_then(&changed));
     }
+    if let Some((group, agent)) = edits.iter().find_map(|edit| at_work_within(edit, now)) {
+        let what = format!("an agent works on what is in '{group}' since; nothing was touched");
+        return Err(Error::new(Code::ChangedMeanwhile, what)
+            .why(agent.to_string())
+            .hint(format!("git axiom task block {group}    stops it, and keeps others from what is in '{group}'")));
+    }
     let again: Vec<&TaskId> =
         edits.iter().filter(|edit| is_another_attempt(transaction, edit, now, holds)).map(|edit| &edit.id).collect();
     if again.is_empty() { Ok(edits) } else { Err(worked_on_again(&again)) }
@@ -192,6 +198,17 @@ fn is_another_attempt(transaction: &OperationRecord, edit: &TaskChangeSet, now: 
     let its_own = transaction.changes.workspaces.iter().any(|change| change.task == edit.id);
     // A workspace that was kept has the merged work, and no more.
     !its_own && now.restorable.workspaces.contains_key(&edit.id) && merged.any(|merged| !holds(&edit.id, merged))
+}
+
+/// A group that an edit blocks or archives, and the agent at work on a task in it: whoever blocks a group stops it first.
+fn at_work_within<'a>(edit: &'a TaskChangeSet, now: &'a State) -> Option<(&'a TaskId, &'a AgentId)> {
+    edit.status().filter(|status| matches!(status.new, TaskStatus::Blocked | TaskStatus::Archived))?;
+    let is_within = |task: &TaskId| {
+        let task = now.restorable.tasks.get(task);
+        task.is_some_and(|task| now.restorable.groups_around(task).any(|group| group.id == edit.id))
+    };
+    let agent = now.busy_agents().find(|agent| agent.work.as_ref().is_some_and(|work| is_within(&work.task)))?;
+    Some((&edit.id, &agent.id))
 }
 
 fn worked_on_again(tasks: &[&TaskId]) -> Error {

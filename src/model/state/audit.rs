@@ -75,7 +75,8 @@ impl AuditTrail {
         let standing = ends.then(|| self.standing());
         // Most gates are opened by an event of their own, some follow from another one.
         let follows = matches!(envelope.event, Event::OperationEnded { .. } | Event::Purged(_) | Event::StateAdopted { .. });
-        let may_open = (concerned || follows) && !matches!(envelope.event, Event::GateOpened { .. });
+        let says_it = matches!(envelope.event, Event::GateOpened { .. } | Event::WorkReleased { .. });
+        let may_open = (concerned || follows) && !says_it;
         let known: Option<Vec<GateId>> = may_open.then(|| self.gates().map(|gate| gate.id.clone()).collect());
         self.state.apply(envelope)?;
         let opened = known.iter().flat_map(|known| self.gates().filter(|gate| !known.contains(&gate.id)));
@@ -210,5 +211,16 @@ mod tests {
         assert_eq!(titled(1), "approved gate claim-t0");
         assert!(titled(900).ends_with(", …") && titled(900).len() < LONGEST_TITLE + 10);
         assert_eq!(with_further("checkpoint before-recovery", &approved(1)), None);
+        let signalled = |agent: &str, percent| Event::Signalled {
+            agent: AgentId::new(agent).unwrap(),
+            token: crate::base::ids::Token::new("0123456789abcdef").unwrap(),
+            signal: crate::work::signals::signal::AgentSignal::Progress { percent },
+            said_at: None,
+        };
+        let first = "a-001 signalled progress 10%";
+        let more = with_further(first, &signalled("a-001", 20)).unwrap();
+        assert_eq!(more, "a-001 signalled progress 10%, progress 20%");
+        assert_eq!(with_further(&more, &signalled("b-001", 5)).unwrap(), format!("{more}, b-001 signalled progress 5%"));
+        assert_eq!(with_further("the program of a-001 runs", &signalled("a-001", 20)), None);
     }
 }

@@ -23,9 +23,6 @@ pub struct FileSystemSpace {
 }
 
 /// The file systems that git axiom writes to, each once.
-///
-/// # Errors
-/// `BARE_REPOSITORY`, `IO_FAILED`.
 pub fn file_systems(ctx: &Context) -> Result<Vec<FileSystemSpace>> {
     let thresholds = ctx.config.system.thresholds();
     let mut found: Vec<(Option<u64>, FileSystemSpace)> = Vec::new();

@@ -107,9 +107,6 @@ fn noted(ctx: &Context) -> Result<Vec<TaskId>> {
 }
 
 /// The paths of all scratch worktrees: they hold no one's work, so no checkpoint holds them.
-///
-/// # Errors
-/// `IO_FAILED`, `BARE_REPOSITORY`.
 pub fn places(ctx: &Context) -> Result<Vec<PathBuf>> {
     noted(ctx)?.iter().map(|task| place(ctx, task)).collect()
 }

@@ -37,9 +37,6 @@ fn name(ctx: &Context) -> Result<String> {
 }
 
 /// The trash folder next to the workspaces.
-///
-/// # Errors
-/// `BARE_REPOSITORY`; `IO_FAILED`.
 pub fn root(ctx: &Context) -> Result<PathBuf> {
     Ok(workspace_folder::root(ctx)?.join(name(ctx)?))
 }

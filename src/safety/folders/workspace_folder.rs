@@ -11,9 +11,6 @@ use axiom_model::base::names::RepoPath;
 pub const ROOT_KEY: &str = "axiom.agents.workspaceRoot";
 
 /// The folder of all workspaces.
-///
-/// # Errors
-/// `BARE_REPOSITORY`.
 pub fn root(ctx: &Context) -> Result<PathBuf> {
     Ok(ctx.repo.worktrees().main_worktree()?.path().join(&ctx.config.agents.workspace_root))
 }
@@ -36,9 +33,6 @@ pub(crate) fn are_in_each_copy(ctx: &Context) -> bool {
 
 /// From now on makes workspaces in a folder beside the main worktree: in this repository's own git configuration, unless another folder is
 /// set there. Returns the folder that counts there.
-///
-/// # Errors
-/// `BARE_REPOSITORY`; `GIT_LOCKED`, `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
 pub fn beside(ctx: &Context) -> Result<String> {
     if let Some(set) = ctx.repo.settings().own_values(ROOT_KEY)?.pop() {
         return Ok(set);

@@ -75,9 +75,6 @@ pub fn in_the_way_of_all(ctx: &Context) -> Result<Option<RefName>> {
 /// Makes sure that a workspace announced in the log exists: makes a missing one and repairs a half-made one, on its branch,
 /// which is made where it does not exist. A crash leaves something that the next call repairs. Returns a message on the new
 /// place of a repository that was in its folder.
-///
-/// # Errors
-/// The errors of `git worktree add`; `BUSY`.
 pub fn ensure(ctx: &mut Context, task: &TaskId, workspace: &Workspace) -> Result<Option<String>> {
     match prepare(ctx, task, workspace)? {
         (None, aside) => Ok(aside),
@@ -137,9 +134,6 @@ pub fn prepare(ctx: &mut Context, task: &TaskId, workspace: &Workspace) -> Resul
 }
 
 /// After git has made a workspace, or has not: what is half-made goes to the trash.
-///
-/// # Errors
-/// Why it was not made; `BUSY`.
 pub fn settled(ctx: &mut Context, made: &WorkspaceToMake, added: AddWorkspaceOutcome) -> Result<()> {
     let WorkspaceToMake { path, branch, trash, lock: _ } = made;
     match added {

@@ -44,9 +44,6 @@ impl SessionPrograms {
     }
 
     /// As [`SessionPrograms::configured`], with another program in the place of `agents.default`.
-    ///
-    /// # Errors
-    /// `CONFIG_INVALID` with the key.
     pub fn with_default(config: &Config, name: &str) -> Result<Self> {
         let default = Arc::new(program(config, name)?);
         let mut personas = BTreeMap::new();

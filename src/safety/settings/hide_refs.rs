@@ -39,9 +39,6 @@ pub fn are_hidden(repo: &Repository) -> Result<bool> {
 
 /// Hides our refs: adds the lines that are missing; returns these. What is to be added is recorded first, so a crash leaves nothing that
 /// [`take_out`] would not find.
-///
-/// # Errors
-/// `GIT_LOCKED`, `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
 pub fn hide(ctx: &Context) -> Result<Vec<String>> {
     let here = ctx.repo.settings().own_values(KEY)?;
     let missing: Vec<String> = values().into_iter().filter(|value| !here.contains(value)).collect();

@@ -19,6 +19,7 @@ use axiom_model::base::text::ValueChange;
 use axiom_model::operation::change_json;
 use axiom_model::operation::change_json::CheckpointNameJson;
 use axiom_model::operation::operation_record::{JournaledChanges, OperationRecord, OperationRecordState};
+use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::work::tasks::task::TaskChangeSet;
 use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::history;
@@ -145,7 +146,12 @@ pub fn run(args: &LogArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     let candidates = all.iter().rev().filter(|one| is_listed(one) && (!args.undoable || one.undoable()));
     let looked_at = candidates.map(|transaction| OperationLogRow { transaction, obstacle: standing.obstacle(transaction) });
     let listed = looked_at.filter(|one| !args.undoable || one.obstacle.is_none());
-    let shown: Vec<OperationLogRow<'_>> = listed.take(args.count.unwrap_or(usize::MAX)).collect();
+    let mut shown: Vec<OperationLogRow<'_>> = listed.take(args.count.unwrap_or(usize::MAX)).collect();
+    // A recovery records what happened before it.
+    let is_by_recovery = |row: &OperationLogRow<'_>| row.transaction.by == EventAuthor::Recovery;
+    for recorded in shown.chunk_by_mut(|one, next| is_by_recovery(one) && is_by_recovery(next)) {
+        recorded.sort_by_key(|row| std::cmp::Reverse(row.transaction.at));
+    }
     let answer = LogJson { operations: shown.iter().map(view).collect() };
     screen.answer(&answer, || if shown.is_empty() { StyledText::new() } else { in_words(&shown, &standing) })?;
     let steps = all.iter().filter(|one| !one.matters()).count();

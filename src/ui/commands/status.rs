@@ -219,13 +219,13 @@ fn decided_in_words(report: &StatusDocument) -> StyledText {
     if report.decided.is_empty() {
         return StyledText::new();
     }
-    let by = if report.supervisor.alive { "as soon as that is possible" } else { "by the next 'git axiom run'" };
+    let by = if report.supervisor.alive { "" } else { "by 'git axiom run', " };
     let row = |gate: &OpenGateJson| {
         let decision = gate.decision.as_ref().map(OpenGateDecisionJson::in_words).unwrap_or_default();
         vec![gate.id.clone(), gate.reason.clone(), decision]
     };
     let list = StyledGrid::of(report.decided.iter().map(row)).cut(&[1, 2]).indented(2);
-    StyledText::from(format!("\nDecided, and carried out {by}:\n")) + list
+    StyledText::from(format!("\nDecided, and carried out {by}as soon as that is possible:\n")) + list
 }
 
 /// Who is done and waits to be merged.

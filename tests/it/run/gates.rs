@@ -396,7 +396,10 @@ fn what_a_human_has_decided_is_said_until_it_is_done_and_a_rejection_stands_with
     world.start(&["--mode", "review", "--until-idle"]).wait().code(1);
     world.env.ok(&["gate", "reject", "merge-t", "--reason", "unsafe"]);
     let said = world.env.ok(&["status"]);
-    assert!(said.contains("carried out by the next 'git axiom run'") && said.contains("(rejected: unsafe)"), "{said}");
+    assert!(
+        said.contains("carried out by 'git axiom run', as soon as that is possible") && said.contains("(rejected: unsafe)"),
+        "{said}"
+    );
     for args in [&["merge", "t"][..], &["merge", "t", "--dry-run"]] {
         let refused = world.env.axiom(args).fails_with(Code::InvalidTransition);
         assert!(refused.stderr.contains("rejected: unsafe") && refused.stderr.contains("gate approve merge-t"), "{refused}");

@@ -382,7 +382,7 @@ fn agents_obey_while_the_supervisor_does_something_else() {
             let said = gates.iter().find_map(|gate| gate["held"].as_str()).unwrap_or_default();
             assert_eq!(said, held, "{verb:?} {gates:?}");
             let ends = world.env.ok(&["log", "--all"]);
-            assert!(ends.contains("ended: on request") && !ends.contains("unfinished"), "{verb:?}: no attempt counts: {ends}");
+            assert!(ends.contains("ended: stopped") && !ends.contains("unfinished"), "{verb:?}: no attempt counts: {ends}");
             world.quits_well(live);
         },
     );

@@ -1,5 +1,7 @@
 //! What is said of the work on a task after somebody took it to another place: what a stop, a rollback or a human's git leaves of it.
 
+use git_axiom::base::error::Code;
+
 use crate::session_support::{Live, World, wait_until};
 
 fn gates(world: &World) -> Vec<String> {
@@ -166,4 +168,68 @@ fn a_merge_that_the_target_has_no_more_is_not_said_to_be_in_it() {
     world.env.git(&["reset", "-q", "--hard", "HEAD^"]);
     let said = world.env.ok(&["task", "show", "t"]);
     assert!(said.contains("into main, which does not have it any more\n"), "{said}");
+}
+
+/// A group is not said to be kept from agents while one works on what is in it.
+#[test]
+fn an_undo_does_not_block_a_group_at_which_an_agent_works() {
+    let world = World::new();
+    world.env.ok(&["task", "add", "g", "--kind", "group", "--id", "g"]);
+    let waits = world.until_go();
+    world.task("t", &format!("echo 1 > t; {waits}"), &["--parent", "g"]);
+    let live = autopilot(&world, "1");
+    wait_until("it works", || works_on(&world, "t"));
+    world.env.ok(&["task", "block", "g", "--reason", "later"]);
+    world.env.ok(&["task", "unblock", "g"]);
+    wait_until("it works again", || works_on(&world, "t"));
+    let refused = world.env.axiom(&["undo", "--yes"]).fails_with(Code::ChangedMeanwhile);
+    assert!(refused.stderr.contains("agent-001") && refused.stderr.contains("git axiom task block g"), "{refused}");
+    assert!(works_on(&world, "t"));
+    world.env.ok(&["quit", "--checkpoint", "--yes"]);
+    live.wait();
+    let log = world.env.ok(&["log"]);
+    assert!(log.contains("checkpoint manual-") && log.contains("end the session"), "{log}");
+    world.all_is_well();
+}
+
+/// What waited for a human before its merge waits for the same afterwards.
+#[test]
+fn a_rollback_brings_back_the_gate_of_a_conflict_for_its_own_reason() {
+    let world = World::new();
+    for task in ["a", "b"] {
+        world.task(task, &format!("echo {task} > same"), &[]);
+    }
+    let live = world.start(&["--mode", "review", "--agents", "2"]);
+    for task in ["a", "b"] {
+        world.wait_for_gate(&format!("merge-{task}"));
+    }
+    world.env.ok(&["gate", "approve", "a"]);
+    world.wait_until_merged("a");
+    world.env.ok(&["gate", "approve", "b"]);
+    let reason = || world.gates().iter().find(|gate| gate["id"] == "merge-b").map(|gate| gate["reason"].clone());
+    wait_until("it conflicts", || reason().is_some_and(|reason| reason.as_str().unwrap().contains("conflicted")));
+    let then = reason();
+    world.env.ok(&["checkpoint", "create", "conflict"]);
+    let place = world.show("b")["workspace"].as_str().unwrap().to_owned();
+    world.env.try_git_in(place.as_ref(), &["merge", "main"]);
+    std::fs::write(std::path::Path::new(&place).join("same"), "both\n").unwrap();
+    world.env.git_in(place.as_ref(), &["commit", "-qam", "Settled"]);
+    world.env.ok(&["gate", "approve", "b"]);
+    world.wait_until_merged("b");
+    world.env.ok(&["rollback", "conflict", "--yes"]);
+    assert_eq!(reason(), then);
+    world.quits_well(live);
+}
+
+/// Nobody asked for the end of a task's budget, and the log does not say so.
+#[test]
+fn the_log_says_that_a_budget_ended_the_work_and_which_gate_opened() {
+    let world = World::new();
+    world.task("t", "sleep 1000", &["--max-time", "1s"]);
+    let live = autopilot(&world, "1");
+    world.wait_for_gate("budget-t");
+    let log = world.env.json(&["log", "--all"]);
+    let said = log["operations"].as_array().unwrap().iter().filter_map(|one| one["what"].as_str()).collect::<Vec<_>>().join("\n");
+    assert!(said.contains("pending: its budget is used up; gate budget-t: ") && !said.contains("on request"), "{said}");
+    world.quits_well(live);
 }

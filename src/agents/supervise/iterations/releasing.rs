@@ -58,9 +58,17 @@ impl SessionCore<'_> {
             Some(branch) => self.desk.ctx.repo.refs().read_ref(&branch)?,
             None => None,
         };
+        let is_open = left.status == TaskStatus::Pending;
         let (status, reason, gate) = match then {
-            HaltedTaskFate::Free => (left.status, left.reason, budget_gate(self.desk.ctx, &work.task)?),
+            HaltedTaskFate::Free => {
+                let gate = budget_gate(self.desk.ctx, &work.task)?;
+                let reason = if is_open && gate.is_some() { "its budget is used up".to_owned() } else { left.reason };
+                (left.status, reason, gate)
+            }
             HaltedTaskFate::Held(held) => (left.status, left.reason, Gate::holding(&work.task, held, env::now())),
+            HaltedTaskFate::GoesOn if is_open => {
+                (left.status, format!("{}, and goes on later", left.reason), Gate::going_on(&work.task, env::now()))
+            }
             HaltedTaskFate::GoesOn => (left.status, left.reason, Gate::going_on(&work.task, env::now())),
             // What its agent had completed before stands.
             HaltedTaskFate::Blocked(_) if left.status == TaskStatus::Done => (left.status, left.reason, None),

@@ -8,7 +8,7 @@ use crate::base::ids::{AgentId, GateId, TaskId};
 use crate::base::names::RefName;
 use crate::base::text::TextOrBlob;
 use crate::journal::journaled::OperationEnd;
-use crate::work::gates::gate::GateDecision;
+use crate::work::gates::gate::{Gate, GateDecision};
 use crate::work::iteration::IterationOutcome;
 use crate::work::permissions::permission_question::{PermissionQuestion, PermissionStanding};
 use crate::work::sessions::session::{SessionState, SupervisorRequest};
@@ -79,13 +79,12 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::CheckpointCreated { checkpoint } => (5, format!("checkpoint {}", checkpoint.name)),
         Event::GateDecided { id, decision, .. } => (5, decision_text(id, decision)),
         // Above the checkpoint that is made before it, in the same transaction.
-        Event::Requested { request, for_operation: false, .. } => (6, request_text(request)),
-        Event::Requested { request, for_operation: true, .. } => (6, format!("{}, for an operation", request_text(request))),
+        Event::Requested { request, for_operation, .. } => (6, request_text(request, *for_operation)),
         Event::OperationEnded { end: OperationEnd::Aborted, .. } => (4, "operation reversed".into()),
         Event::OperationEnded { end: OperationEnd::Done, .. } => (4, state.record.last_action.clone().unwrap_or_default()),
         Event::TaskClaimed { agent, task, complete: false } => (4, format!("{agent} claimed {task}")),
         Event::TaskClaimed { agent, task, complete: true } => (4, format!("{agent} claimed {task}, which is complete")),
-        Event::WorkReleased { agent, status, reason, .. } => (4, released_text(agent, *status, reason)),
+        Event::WorkReleased { agent, status, reason, gate, .. } => (4, released_text(agent, *status, reason, gate.as_deref())),
         Event::Audited { id, text } => (3, format!("{id}: {text}")),
         Event::HookRan { run } => (3, run.summary()),
         Event::MergeVerified { id, verification } => (3, verified_text(id, verification)),
@@ -111,7 +110,7 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
             (2, format!("{agent} begins iteration {iteration}, and goes on with session {id}"))
         }
         Event::IterationStarted { agent, .. } => (2, format!("the program of {agent} runs")),
-        Event::Signalled { agent, signal, .. } => (2, format!("{agent} signalled {}", signal_text(signal))),
+        Event::Signalled { agent, signal, .. } => (2, format!("{agent}{SIGNALLED}{}", signal_text(signal))),
         Event::WorkspaceOpened { workspace, .. } => (2, format!("workspace {}", workspace.path)),
         Event::WorkspaceClosed { task, handed_on: true, .. } => {
             (2, format!("the workspace of {task} is another task's now, and its work is on its branch"))
@@ -161,13 +160,27 @@ const APPROVED_ALL: &str = "approved gates ";
 
 pub(super) const LONGEST_TITLE: usize = 200;
 
-/// The title of a transaction that several such events make: each gate that a human let continue is named.
+/// What is between an agent's name and what it signalled.
+const SIGNALLED: &str = " signalled ";
+
+/// The title of a transaction that several such events make: each gate that a human let continue is named, and each signal.
 pub fn with_further(title: &str, event: &Event) -> Option<String> {
+    if let Event::Signalled { agent, signal, .. } = event {
+        return with_further_signal(title, agent, signal);
+    }
     let Event::GateDecided { id, decision: GateDecision::Approved, .. } = event else { return None };
     let named =
         title.strip_prefix(APPROVED).or_else(|| title.strip_prefix(APPROVED_ALL)).filter(|named| !named.ends_with('…'))?;
     let further = if title.len() + id.as_str().len() > LONGEST_TITLE { "…".to_owned() } else { id.to_string() };
     Some(format!("{APPROVED_ALL}{named}, {further}"))
+}
+
+fn with_further_signal(title: &str, agent: &AgentId, signal: &AgentSignal) -> Option<String> {
+    let (first, _) = title.split_once(SIGNALLED).filter(|(first, _)| !first.contains(' ') && !title.ends_with('…'))?;
+    let by = if first == agent.as_str() { String::new() } else { format!("{agent}{SIGNALLED}") };
+    let further = format!("{by}{}", signal_text(signal));
+    let fits = title.len() + further.len() < LONGEST_TITLE;
+    Some(format!("{title}, {}", if fits { further.as_str() } else { "…" }))
 }
 
 fn decision_text(id: &GateId, decision: &GateDecision) -> String {
@@ -197,25 +210,28 @@ fn step_text(result: &VerifyStepResult) -> String {
     }
 }
 
-fn released_text(agent: &AgentId, status: TaskStatus, reason: &str) -> String {
+fn released_text(agent: &AgentId, status: TaskStatus, reason: &str, gate: Option<&Gate>) -> String {
+    let opened = gate.filter(|gate| gate.decision.is_none());
+    let opened = opened.map_or_else(String::new, |gate| format!("; gate {}: {}", gate.id, gate.reason));
     match status {
-        TaskStatus::Done => format!("{agent} ended its work: {reason}"),
+        TaskStatus::Done => format!("{agent} ended its work: {reason}{opened}"),
         TaskStatus::Pending | TaskStatus::Active | TaskStatus::Blocked | TaskStatus::Failed | TaskStatus::Archived => {
-            format!("{agent} ended its work, {status}: {reason}")
+            format!("{agent} ended its work, {status}: {reason}{opened}")
         }
     }
 }
 
-fn request_text(request: &SupervisorRequest) -> String {
+fn request_text(request: &SupervisorRequest, for_operation: bool) -> String {
+    let why = if for_operation { ", for an operation" } else { "" };
     let whom = |agents: &[AgentId]| {
         if agents.is_empty() { "all agents".into() } else { agents.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ") }
     };
     match request {
         SupervisorRequest::Stop { agents, .. } => format!("stop {}", whom(agents)),
         SupervisorRequest::Kill { agents, .. } => format!("kill {}", whom(agents)),
-        SupervisorRequest::Pause { force: false } => "pause".into(),
-        SupervisorRequest::Pause { force: true } => "pause at once".into(),
-        SupervisorRequest::Resume => "resume".into(),
+        SupervisorRequest::Pause { force: false } => format!("pause{why}"),
+        SupervisorRequest::Pause { force: true } => format!("pause at once{why}"),
+        SupervisorRequest::Resume => format!("resume{why}"),
         SupervisorRequest::Merge { task } => format!("merge {task}"),
         SupervisorRequest::Redirect { agent, to, .. } => format!("redirect {agent} to {to}"),
         SupervisorRequest::Block { tasks, reason } => format!("block {}: {reason}", named("task", tasks)),
@@ -231,7 +247,7 @@ fn outcome_text(outcome: &IterationOutcome) -> String {
         IterationOutcome::Unfinished { why } => format!("unfinished: {why}"),
         IterationOutcome::Limited { why, .. } => format!("not counted, the model's service refuses for now: {why}"),
         IterationOutcome::NeedsHuman { cause, why } => format!("{}: {why}", cause.in_words()),
-        IterationOutcome::Stopped => "on request".into(),
+        IterationOutcome::Stopped => "stopped".into(),
         IterationOutcome::Crashed => "crashed".into(),
     }
 }

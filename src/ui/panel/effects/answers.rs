@@ -20,7 +20,6 @@ use axiom_agents::task_diff::PatchColor;
 use axiom_agents::{revert_task, task_diff};
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::{AgentId, CheckpointName, TaskId};
-use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::operation::operation_record::OperationRecord;
 use axiom_model::operation::undo::UndoSelector;
 use axiom_model::queries::choices::choices;
@@ -270,7 +269,7 @@ fn timeline(ctx: &Context) -> Result<Vec<TimelineRow>> {
                 clock: clock(record.created_at),
                 what: TimelineRowKind::Checkpoint(record.name.to_string()),
                 words: format!("{} ({})", record.name, record.trigger.as_str()),
-                by: if record.trigger == CheckpointTrigger::Manual { "you".to_owned() } else { "checkpoint".to_owned() },
+                by: "checkpoint".to_owned(),
             },
         )
     });

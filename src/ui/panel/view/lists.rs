@@ -257,13 +257,18 @@ pub fn tasks(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
 const REASON: usize = 43;
 
 fn gate(row: &WaitingRow, model: &PanelModel) -> Vec<RowPiece> {
-    let decided = row.decided.as_ref().map(|how| format!(" ({how})")).unwrap_or_default();
     vec![
         (format!(" {}", fit(&row.id, 22)), TextTone::Plain),
         (format!(" {}", fit(row.what.as_str(), 12)), if row.decided.is_some() { TextTone::Dim } else { TextTone::Warn }),
         (format!(" {}", fit(&or_dash(row.since.map(|since| age(since, model.now))), 5)), TextTone::Dim),
-        (format!(" {}{decided}", row.reason), TextTone::Plain),
+        (format!(" {}", waits_in_words(row)), TextTone::Plain),
     ]
+}
+
+/// What waits, and first whether that is decided: the end of a line may be cut.
+fn waits_in_words(row: &WaitingRow) -> String {
+    let decided = row.decided.as_ref().map(|how| format!("({how}) ")).unwrap_or_default();
+    format!("{decided}{}", row.reason)
 }
 
 /// What waits for a human.
@@ -278,7 +283,8 @@ pub fn gates(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
     lines.push(vec![(format!(" {key}"), TextTone::Accent), (" shows what helps to decide, and asks".to_owned(), TextTone::Dim)]);
     let columns = usize::from(rest.width).saturating_sub(2);
     // A reason that its column cuts is read whole here.
-    let cut = (width(&row.reason) + REASON > usize::from(rest.width)).then_some(&row.reason);
+    let whole = waits_in_words(row);
+    let cut = (width(&whole) + REASON > usize::from(rest.width)).then_some(&whole);
     let details = cut.into_iter().chain(&row.details).flat_map(|detail| wrapped(detail, columns));
     lines.extend(details.map(|detail| vec![(format!(" {detail}"), TextTone::Plain)]));
     draw_lines(&lines, rest, canvas);

@@ -48,7 +48,7 @@ pub fn output(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
     canvas.line(area, &format!(" {title}"), TextTone::Strong);
     let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     if output.lines.is_empty() && output.of.is_some() {
-        canvas.line(below, "  It has printed nothing yet.", TextTone::Dim);
+        canvas.line(below, "  Nothing was printed for the task that it works on, or worked on last.", TextTone::Dim);
         return;
     }
     let (columns, mut bottom) = (usize::from(area.width), below.y + below.height);

@@ -43,10 +43,9 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
     let lines = |gates: Vec<&Gate>| {
         natural::sorted(gates, |gate| gate.id.as_str()).into_iter().map(OpenGateJson::from).collect::<Vec<_>>()
     };
-    // What is held at another gate waits there; what goes on by itself was decided by nobody.
     let waits = |task: &TaskId| waiting.iter().any(|gate| gate.task_id.as_ref() == Some(task));
-    let is_held = |gate: &Gate| gate.task_id.as_ref().is_some_and(waits);
-    let decided = decided.into_iter().filter(|gate| !gate.goes_on() && !is_held(gate)).collect();
+    // What goes on by itself was decided by nobody.
+    let decided = decided.into_iter().filter(|gate| !gate.goes_on()).collect();
     let now_is = session_now(state, who.session);
     // What waits for a human's answer is what 'run' does not go on with.
     let set_aside = state.record.tasks.iter().filter(|(task, record)| record.set_aside.is_some() && !waits(task)).count();
