@@ -26,11 +26,11 @@ fn agents_are_stopped_for_a_rollback_and_its_undo_and_the_session_goes_on() {
     world.env.ok(&["rollback", "checkpoint", "before", "--yes"]);
     assert!(live.runs(), "the supervisor lives");
     assert_eq!(world.users_things(), files, "the main worktree is as it was");
+    std::fs::remove_file(world.beside("begun")).unwrap();
     // The mode of then is back too: a claim would wait for a human.
     world.env.ok(&["mode", "autopilot"]);
     world.env.ok(&["gate", "approve", "--all"]);
     // It goes on: the task is claimed again, and waits again.
-    std::fs::remove_file(world.beside("begun")).unwrap();
     wait_until("it is at work again", || world.agents().iter().any(|agent| agent["state"] == "running"));
     world.wait_for_file("begun");
     // Its new workspace is where the one is that an undo would bring back: refused, and the agent works on.
@@ -50,18 +50,18 @@ fn an_undo_stops_the_agents_too_and_lets_the_session_go_on() {
     let world = World::new();
     let mut live = at_work(&world);
     world.env.ok(&["checkpoint", "create", "during"]);
-    let again = |what: &str| {
+    // The session goes on before the command has returned.
+    let at_work_again_after = |args: &[&str]| {
         std::fs::remove_file(world.beside("begun")).unwrap();
+        world.env.ok(args);
         world.wait_for_file("begun");
-        wait_until(what, || world.agents().iter().any(|agent| agent["state"] == "running"));
+        wait_until("at work again", || world.agents().iter().any(|agent| agent["state"] == "running"));
     };
     world.env.write("mine.txt", "mine\n");
     let main = world.env.repo().display().to_string();
-    world.env.ok(&["rollback", "checkpoint", "during", "--worktree", &main, "--yes"]);
-    again("at work after the rollback");
+    at_work_again_after(&["rollback", "checkpoint", "during", "--worktree", &main, "--yes"]);
     assert!(!world.env.repo().join("mine.txt").exists());
-    world.env.ok(&["undo", "--yes"]);
-    again("at work after the undo");
+    at_work_again_after(&["undo", "--yes"]);
     assert_eq!(world.env.read("mine.txt"), "mine\n");
     world.signal_file("go");
     wait_until("merged", || world.find_task("t")["merged"]["commit"].is_string());
