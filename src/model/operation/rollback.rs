@@ -112,8 +112,8 @@ pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: 
 
 /// The restorable state after the rollback: that of the checkpoint, where active tasks become pending (no retry counted). Of
 /// the workspaces, only those that exist afterwards are recorded, including the ones in `left`, as they are now. Tasks that
-/// were added since are archived when the operation ends. What a human had agreed to then is asked again. The mode never becomes one that asks less: what a human has stopped stays
-/// stopped.
+/// were added since are archived when the operation ends. What a human had agreed to then is asked again. The mode never becomes
+/// one that asks less: what a human has stopped stays stopped.
 pub fn restored(
     document: &CheckpointDocument,
     now: &RestorableState,
@@ -129,7 +129,7 @@ pub fn restored(
         GateKind::Claim | GateKind::Merge | GateKind::HumanReview | GateKind::Recovery => true,
         GateKind::Question | GateKind::Permission | GateKind::Planning | GateKind::Budget | GateKind::Disk => false,
     };
-    let is_of_then = |gate: &&mut Gate| now.gates.get(&gate.id) != Some(&**gate);
+    let is_of_then = |gate: &&mut Gate| now.gates.get(&gate.id) != Some(&**gate) && !gate.goes_on();
     restored.gates.values_mut().filter(is_of_then).filter(is_consent).for_each(|gate| gate.decision = None);
     restored.mode = restored.mode.or_stricter(now.mode);
     let standing: BTreeSet<&TaskId> = fates
