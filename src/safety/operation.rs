@@ -39,7 +39,7 @@ use axiom_model::state::current_state::{OpenOperation, State};
 use axiom_model::state::event::Event;
 use axiom_model::state::event_envelope::EventAuthor;
 use axiom_model::state::settle::OperationSettlement;
-use axiom_model::work::gates::gate::{Gate, GateKind};
+use axiom_model::work::gates::gate::{Gate, GateKind, is_of_conflict};
 use axiom_model::work::restorable::restorable_changes::RestorableChanges;
 use axiom_model::work::tasks::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use axiom_store::beside::attach::AttachFiles;
@@ -271,12 +271,13 @@ fn gates_of_merges(now: &State, edits: &[TaskChangeSet], changes: Option<&Restor
     let edited = edits.iter().filter(|edit| stays_done(edit) && edit.changes.iter().any(takes_back)).map(|edit| &edit.id);
     let cases = changes.into_iter().flat_map(|changes| changes.tasks.values().flatten());
     let taken_back = cases.filter(|case| case.status == TaskStatus::Done && case.merged.is_none() && is_merged(&case.id));
-    // One that waited at its merge gate waits there again, for its reason of then.
-    let waits_again = |task: &TaskId| {
+    // One that was in conflict then waits for that again. No other gate of then will do: a session closes it by itself.
+    let is_in_conflict = |task: &TaskId| {
         let id = Gate::id_for(GateKind::Merge, task).ok();
-        id.is_some_and(|id| changes.is_some_and(|changes| changes.gates.get(&id).is_some_and(Option::is_some)))
+        let then = id.and_then(|id| changes?.gates.get(&id)?.as_ref());
+        then.is_some_and(|gate| is_of_conflict(&gate.reason))
     };
-    let tasks = edited.chain(taken_back.map(|case| &case.id).filter(|task| !waits_again(task)));
+    let tasks = edited.chain(taken_back.map(|case| &case.id).filter(|task| !is_in_conflict(task)));
     let opened =
         tasks.filter_map(|task| Gate::for_undone_merge(task, env::now())).map(|gate| Event::GateOpened { gate: Box::new(gate) });
     let merges = |change: &TaskFieldChange| matches!(change, TaskFieldChange::Merged(merged) if merged.new.is_some());

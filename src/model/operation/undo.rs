@@ -184,7 +184,7 @@ fn edits(transaction: &OperationRecord, now: &State, holds: MergeContainsCheck<'
         let what = format!("an agent works on what is in '{group}' since; nothing was touched");
         return Err(Error::new(Code::ChangedMeanwhile, what)
             .why(agent.to_string())
-            .hint(format!("git axiom task block {group}    stops it, and keeps others from what is in '{group}'")));
+            .hint(format!("git axiom stop {agent}    ends its work; then run the command again")));
     }
     let again: Vec<&TaskId> =
         edits.iter().filter(|edit| is_another_attempt(transaction, edit, now, holds)).map(|edit| &edit.id).collect();

@@ -28,10 +28,12 @@ impl State {
     /// Branches of merged tasks are deleted.
     pub(crate) fn forget_branches(&mut self, names: &[RefName]) {
         self.made_branches().retain(|name| !names.contains(name));
+        self.restorable.forget_branches(names);
     }
 
     /// Follows an operation that deleted branches, or brought back some of git axiom's.
     pub(crate) fn follow_branches(&mut self, refs: &[RefChange]) {
+        self.restorable.follow_branches(refs);
         for change in refs {
             let Some(task) = task_of(&change.name) else { continue };
             let was_claimed = self.record.tasks.get(&task).is_some_and(|record| record.last_agent.is_some());

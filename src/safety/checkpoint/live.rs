@@ -41,18 +41,18 @@ pub fn capture(ctx: &mut Context, task: &TaskId, apart: Option<EventAuthor>) -> 
         if before.as_ref() == Some(&capture.tree) {
             return Ok(None);
         }
-        // Only for display: a capture whose lines cannot be counted counts as one all the same.
-        let tip = capture.head.commit().unwrap_or(&workspace.base);
-        let base = left_target_at(ctx, tip, Some(&entry.worktree)).ok().flatten().unwrap_or_else(|| workspace.base.clone());
-        let lines = |made: &Oid| ctx.repo.history().changed_lines(&base, made).ok().flatten();
         let changed_at = before.and_then(|before| changed_at(ctx, Path::new(&workspace.path), (&before, &capture.tree)));
         let made = ctx.repo.captures().commit_capture(&capture, &format!("workspace of {task}, while it was worked on"), &[])?;
         let edit = RefEdit { name, expected: ExpectedRefValue::Any, new: Some(made.commit.clone()) };
         ctx.repo.refs().update_refs(&[edit], &format!("git axiom: live capture of {task}"))?;
-        let lines = lines(&made.commit);
-        Ok(Some((made.commit, changed_at, lines)))
+        let tip = capture.head.commit().cloned();
+        Ok(Some((made.commit, changed_at, tip, entry.worktree)))
     })?;
-    let Some((capture, changed_at, lines)) = made else { return Ok(false) };
+    let Some((capture, changed_at, tip, worktree)) = made else { return Ok(false) };
+    // Only for display: a capture whose lines cannot be counted counts as one all the same.
+    let left = left_target_at(ctx, tip.as_ref().unwrap_or(&workspace.base), Some(&worktree));
+    let base = left.ok().flatten().unwrap_or_else(|| workspace.base.clone());
+    let lines = ctx.repo.history().changed_lines(&base, &capture).ok().flatten();
     env::fault_point("live.before-record");
     let event = Event::WorkspaceCaptured { task: task.clone(), capture, lines, changed_at };
     let record = |ctx: &mut Context| ctx.append(event).map(|_| true);

@@ -40,5 +40,6 @@ pub fn left_target_at(ctx: &Context, tip: &Oid, workspace: Option<&Worktree>) ->
     {
         return Ok(Some(merge.theirs));
     }
-    history.merge_base(&target, tip)
+    // Nothing was committed, or merged, since: no process of git is needed.
+    if *tip == target { Ok(Some(target)) } else { history.merge_base(&target, tip) }
 }

@@ -124,7 +124,8 @@ fn not_merged(ctx: &Context) -> Result<Vec<UnmergedTask>> {
 
 /// What the work on a task changed: up to the newest commit of its branch, or to the capture that was made after that.
 fn changed_by(ctx: &Context, task: &TaskId, tip: &Oid) -> Result<Option<ChangedLineCounts>> {
-    let Some(base) = left_target_at(ctx, tip, None)? else { return Ok(None) };
+    let begun_at = || ctx.state().restorable.workspaces.get(task).map(|workspace| workspace.base.clone());
+    let Some(base) = left_target_at(ctx, tip, None)?.or_else(begun_at) else { return Ok(None) };
     ctx.repo.history().changed_lines(&base, newer_capture(ctx, task, tip).unwrap_or(tip))
 }
 

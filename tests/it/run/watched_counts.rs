@@ -183,7 +183,7 @@ fn an_undo_does_not_block_a_group_at_which_an_agent_works() {
     world.env.ok(&["task", "unblock", "g"]);
     wait_until("it works again", || works_on(&world, "t"));
     let refused = world.env.axiom(&["undo", "--yes"]).fails_with(Code::ChangedMeanwhile);
-    assert!(refused.stderr.contains("agent-001") && refused.stderr.contains("git axiom task block g"), "{refused}");
+    assert!(refused.stderr.contains("agent-001") && refused.stderr.contains("git axiom stop agent-001"), "{refused}");
     assert!(works_on(&world, "t"));
     world.env.ok(&["quit", "--checkpoint", "--yes"]);
     live.wait();
@@ -231,5 +231,22 @@ fn the_log_says_that_a_budget_ended_the_work_and_which_gate_opened() {
     let log = world.env.json(&["log", "--all"]);
     let said = log["operations"].as_array().unwrap().iter().filter_map(|one| one["what"].as_str()).collect::<Vec<_>>().join("\n");
     assert!(said.contains("pending: its budget is used up; gate budget-t: ") && !said.contains("on request"), "{said}");
+    world.quits_well(live);
+}
+
+/// A merge that a rollback took back is a human's to make again, also where only the mode had asked about it then.
+#[test]
+fn a_merge_that_a_rollback_took_back_is_not_made_again_by_another_mode() {
+    let world = World::new();
+    world.task("t", "echo 1 > t", &[]);
+    let live = world.start(&["--mode", "review"]);
+    world.wait_for_gate("merge-t");
+    world.env.ok(&["checkpoint", "create", "asked"]);
+    world.env.ok(&["gate", "approve", "t"]);
+    world.wait_until_merged("t");
+    world.env.ok(&["rollback", "asked", "--yes"]);
+    world.env.ok(&["mode", "autopilot"]);
+    the_session_goes_on(&world, "next");
+    assert!(world.find_task("t")["merged"].is_null() && gates(&world).contains(&"merge-t".to_owned()));
     world.quits_well(live);
 }

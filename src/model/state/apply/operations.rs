@@ -156,7 +156,6 @@ pub(super) fn end_operation(state: &mut State, end: OperationEnd, settled: Opera
         change_gates(state, &gates);
         follow_captures(state, captures, until)?;
         state.follow_branches(&refs);
-        state.restorable.follow_branches(&refs);
         state.record.last_action = Some(title);
     }
     state.record.open = None;

@@ -1,6 +1,7 @@
 //! The part of a state that a rollback restores: tasks, agents, workspaces, gates.
 
 use crate::base::ids::{AgentId, GateId, TaskId};
+use crate::base::names::RefName;
 use crate::base::ref_change::RefChange;
 use crate::work::agent::{Agent, Workspace};
 use crate::work::gates::gate::Gate;
@@ -55,6 +56,15 @@ impl RestorableState {
 
     fn is_done(&self, task: &TaskId) -> bool {
         self.tasks.get(task).is_some_and(|task| task.status == TaskStatus::Done)
+    }
+
+    /// As [`RestorableState::follow_branches`], for branches that are gone.
+    pub fn forget_branches(&mut self, names: &[RefName]) {
+        for task in names.iter().filter_map(task_of) {
+            if let Some(reports) = self.reports.get_mut(&task) {
+                reports.on_branch = false;
+            }
+        }
     }
 
     /// What was reported of work that is on a branch alone goes and comes back with the branch.

@@ -43,8 +43,21 @@ impl TaskStandingChanges {
         let is_left =
             |edit: &&TaskChangeSet| edit.status().is_some_and(|status| !is_put_away(status.old) && is_put_away(status.new));
         let left: BTreeSet<&TaskId> = edits.iter().filter(is_left).map(|edit| &edit.id).collect();
+        if left.is_empty() {
+            return Self::default();
+        }
         let gates = now.gates.values().filter(|gate| gate.task_id.as_ref().is_some_and(|task| left.contains(task)));
-        let stopped = gates.filter(|gate| !gate.is_approved() && (gate.held.is_some() || gate.is_of_undone_merge()));
+        let stops = |gate: &Gate| match gate.kind {
+            GateKind::Claim => gate.held.is_some(),
+            GateKind::Merge | GateKind::HumanReview => true,
+            GateKind::Question
+            | GateKind::Permission
+            | GateKind::Recovery
+            | GateKind::Planning
+            | GateKind::Budget
+            | GateKind::Disk => false,
+        };
+        let stopped = gates.filter(|gate| !gate.is_approved() && stops(gate));
         let gone = |gate: &Gate| ValueChange::new(Some(Gate { decision: None, ..gate.clone() }), None);
         Self { reports: BTreeMap::new(), gates: stopped.map(|gate| (gate.id.clone(), gone(gate))).collect() }
     }
@@ -159,7 +172,7 @@ mod tests {
             (&rejected, Pending, Blocked, true),
             (&merge, Done, Archived, true),
             (&approved, Pending, Blocked, false),
-            (&asked, Done, Archived, false),
+            (&asked, Done, Archived, true),
             (&held, Pending, Active, false),
         ];
         for (gate, old, new, comes_back) in table {
