@@ -105,6 +105,11 @@ impl World {
         self.start(&[&["--mode", "autopilot", "--until-idle"], more].concat())
     }
 
+    /// Starts a supervisor in autopilot, with so many agents, that does not end by itself.
+    pub fn start_staying(&self, agents: &str) -> Live {
+        self.start(&["--mode", "autopilot", "--agents", agents])
+    }
+
     /// Runs a session in autopilot to its end.
     pub fn autopilot(&self, more: &[&str]) -> Ended {
         self.start_autopilot(more).wait()
@@ -136,6 +141,16 @@ impl World {
     /// The open gates in `gate list --json`.
     pub fn gates(&self) -> Vec<Value> {
         self.env.json(&["gate", "list"])["gates"].as_array().unwrap().clone()
+    }
+
+    /// Their ids.
+    pub fn gate_ids(&self) -> Vec<String> {
+        self.gates().iter().map(|gate| gate["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Whether a program works on a task now.
+    pub fn works_on(&self, task: &str) -> bool {
+        self.agents().iter().any(|agent| agent["taskId"] == task && agent["state"] == "running")
     }
 
     /// Waits until a gate is open and undecided.

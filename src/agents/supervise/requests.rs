@@ -176,9 +176,7 @@ pub(crate) fn hold_free(desk: &mut SessionDesk<'_>, tasks: &[TaskId], held: Task
         .append_with(|state| {
             let free = tasks.iter().filter(|task| {
                 let case = state.restorable.tasks.get(*task);
-                let id = Gate::id_for(GateKind::Claim, task).ok();
-                let open = id.and_then(|id| state.restorable.gates.get(&id));
-                case.is_some_and(|case| case.status == TaskStatus::Pending) && !open.is_some_and(Gate::holds)
+                case.is_some_and(|case| case.status == TaskStatus::Pending) && !state.is_held(task)
             });
             let gates = free.filter_map(|task| Gate::holding(task, held, now));
             Ok(gates.map(|gate| Event::GateOpened { gate: Box::new(gate) }).collect())

@@ -10,7 +10,7 @@ use crate::journal::journaled::inverse_edits;
 use crate::state::current_state::State;
 use crate::state::event_envelope::EventAuthor;
 use crate::state::settle::edit_fits;
-use crate::work::restorable::standing_changes::TaskStandingChanges;
+use crate::work::restorable::standing_changes::{TaskStandingChanges, is_put_away};
 use crate::work::sessions::session::SessionMode;
 use crate::work::tasks::task::{MergedTaskWork, TaskChangeSet, TaskFieldChange, TaskStatus};
 use axiom_base::error::{Code, Error, Result, some_of};
@@ -202,7 +202,7 @@ fn is_another_attempt(transaction: &OperationRecord, edit: &TaskChangeSet, now: 
 
 /// A group that an edit blocks or archives, and the agent at work on a task in it: whoever blocks a group stops it first.
 fn at_work_within<'a>(edit: &'a TaskChangeSet, now: &'a State) -> Option<(&'a TaskId, &'a AgentId)> {
-    edit.status().filter(|status| matches!(status.new, TaskStatus::Blocked | TaskStatus::Archived))?;
+    edit.status().filter(|status| is_put_away(status.new))?;
     let is_within = |task: &TaskId| {
         let task = now.restorable.tasks.get(task);
         task.is_some_and(|task| now.restorable.groups_around(task).any(|group| group.id == edit.id))

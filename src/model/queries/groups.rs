@@ -11,6 +11,7 @@ use crate::queries::needs;
 use crate::queries::task_work_facts::TaskWorkFacts;
 use crate::state::current_state::State;
 use crate::work::agent::AgentWork;
+use crate::work::restorable::standing_changes::is_put_away;
 use crate::work::tasks::task::{Task, TaskKind, TaskStatus};
 
 /// What is known of a group from its parts.
@@ -139,8 +140,7 @@ impl<'a> TaskGroupTree<'a> {
     /// that are not merged yet, and of which what is needed is not ready.
     pub fn waits_for(&self, task: &'a Task) -> impl Iterator<Item = &'a TaskId> {
         let around = || self.state.restorable.groups_around(task);
-        let is_held = |group: &&Task| matches!(group.status, TaskStatus::Blocked | TaskStatus::Archived);
-        let held_by = around().filter(is_held).map(|group| &group.id);
+        let held_by = around().filter(|group| is_put_away(group.status)).map(|group| &group.id);
         let waits = std::iter::once(task).chain(around()).flat_map(|task| task.after.iter().map(move |id| (task, id)));
         let is_waited_for = |(task, id): &(&Task, &TaskId)| !self.is_in_target(id) && !needs::lets_begin(self.state, task, id);
         held_by.chain(waits.filter(is_waited_for).map(|(_, id)| id))

@@ -3,6 +3,7 @@
 use crate::base::ref_change::ChangeDirection;
 use crate::base::text::ValueChange;
 use crate::journal::journaled::JournaledOperation;
+use crate::journal::journaled_changes::WorkspaceChange;
 use crate::state::current_state::State;
 use crate::state::graph;
 use crate::work::gates::gate::{Gate, GateKind};
@@ -51,12 +52,7 @@ impl JournaledOperation {
             }
         }
         self.standing.clone().apply(&mut then);
-        for change in &self.workspaces {
-            match change.way {
-                ChangeDirection::PutAside => drop(then.workspaces.remove(&change.task)),
-                ChangeDirection::BringBack => drop(then.workspaces.insert(change.task.clone(), change.workspace.clone())),
-            }
-        }
+        move_workspaces(&mut then, &self.workspaces);
         then.follow_branches(&self.refs);
         then
     }
@@ -68,6 +64,16 @@ impl JournaledOperation {
             changes.apply(&mut then);
             then
         })
+    }
+}
+
+/// Takes out the workspaces that an operation puts aside, and puts in those that it brings back.
+pub fn move_workspaces(to: &mut RestorableState, changes: &[WorkspaceChange]) {
+    for change in changes {
+        match change.way {
+            ChangeDirection::PutAside => drop(to.workspaces.remove(&change.task)),
+            ChangeDirection::BringBack => drop(to.workspaces.insert(change.task.clone(), change.workspace.clone())),
+        }
     }
 }
 

@@ -7,29 +7,16 @@ use crate::session_support::{Live, World, wait_until};
 
 const ASKS: &str = "test $AXIOM_ITERATION != 1 || git axiom signal waiting 'which one?'";
 
-fn gates(world: &World) -> Vec<String> {
-    world.gates().iter().map(|gate| gate["id"].as_str().unwrap().to_owned()).collect()
-}
-
-/// A session that does not end by itself.
-fn autopilot(world: &World, agents: &str) -> Live {
-    world.start(&["--mode", "autopilot", "--agents", agents])
-}
-
 fn asks(world: &World) -> bool {
-    gates(world).contains(&"question-q".to_owned())
+    world.gate_ids().contains(&"question-q".to_owned())
 }
 
 /// A session in which the agent of a task asks a question.
 fn with_a_question(world: World) -> (World, Live) {
     world.task("q", ASKS, &[]);
-    let live = autopilot(&world, "2");
+    let live = world.start_staying("2");
     wait_until("it asks", || asks(&world));
     (world, live)
-}
-
-fn works_on(world: &World, task: &str) -> bool {
-    world.agents().iter().any(|agent| agent["taskId"] == task && agent["state"] == "running")
 }
 
 /// Agents that an undo stops are in its plan; what stopping them makes impossible is refused before it.
@@ -39,18 +26,18 @@ fn an_undo_names_the_agents_that_it_stops_and_knows_what_they_leave() {
     world.task("a", "echo a > a", &[]);
     let waits = world.until_go();
     world.task("b", &format!("date +%N > b; {waits}"), &["--after", "a"]);
-    let live = autopilot(&world, "2");
-    wait_until("b is worked on", || works_on(&world, "b"));
+    let live = world.start_staying("2");
+    wait_until("b is worked on", || world.works_on("b"));
     world.env.ok(&["rollback", "task", "a", "--cascade", "--yes"]);
     let planned = world.env.ok(&["undo", "--dry-run"]);
     assert!(!planned.contains("stopped"), "b's agent is stopped already\n{planned}");
     world.env.ok(&["undo", "--yes"]);
-    wait_until("b is worked on again", || works_on(&world, "b"));
+    wait_until("b is worked on again", || world.works_on("b"));
     let path = world.show("b")["workspace"].as_str().unwrap().to_owned();
     wait_until("it has work", || !world.env.git_in(path.as_ref(), &["status", "--porcelain"]).is_empty());
     let refused = world.env.axiom(&["redo", "--yes"]).fails_with(Code::ChangedMeanwhile);
     assert!(refused.stderr.contains("agent-001 works on b"), "{refused}");
-    assert!(works_on(&world, "b"), "nobody was stopped for nothing");
+    assert!(world.works_on("b"), "nobody was stopped for nothing");
     world.task("free", "echo 1 > free", &[]);
     world.wait_until_merged("free");
     let planned = world.env.ok(&["undo", "--dry-run"]);
@@ -69,7 +56,7 @@ fn a_question_is_open_until_it_is_answered() {
     world.env.ok(&["undo", "--yes"]);
     world.task("other", "echo 1 > other", &[]);
     world.wait_until_merged("other");
-    assert!(asks(&world) && world.status_of("q") == "pending", "{:?}", gates(&world));
+    assert!(asks(&world) && world.status_of("q") == "pending", "{:?}", world.gate_ids());
     world.env.ok(&["gate", "answer", "question-q", "this one"]);
     world.wait_until_merged("q");
     world.quits_well(live);
@@ -81,8 +68,8 @@ fn who_waits_for_an_answer_is_not_stopped_by_others_and_keeps_its_question() {
     let world = World::new();
     world.task("q", ASKS, &[]);
     world.waiting_task("l");
-    let live = autopilot(&world, "2");
-    wait_until("both", || asks(&world) && works_on(&world, "l"));
+    let live = world.start_staying("2");
+    wait_until("both", || asks(&world) && world.works_on("l"));
     let planned = world.env.ok(&["rollback", "task", "l", "--dry-run"]);
     assert!(planned.contains("1 agent stopped") && planned.contains("which works on l"), "{planned}");
     let agent = world.agents().into_iter().find(|agent| agent["taskId"] == "q").unwrap();
@@ -91,7 +78,7 @@ fn who_waits_for_an_answer_is_not_stopped_by_others_and_keeps_its_question() {
     world.env.ok(&["gate", "approve", "claim-q"]);
     world.task("other", "echo 1 > other", &[]);
     world.wait_until_merged("other");
-    assert!(asks(&world), "{:?}", gates(&world));
+    assert!(asks(&world), "{:?}", world.gate_ids());
     world.env.ok(&["gate", "answer", "question-q", "this one"]);
     world.wait_until_merged("q");
     world.signal_file("go");
@@ -106,7 +93,7 @@ fn a_question_that_is_rejected_after_a_stop_blocks_its_task() {
     world.env.ok(&["gate", "approve", "claim-q"]);
     world.env.ok(&["gate", "reject", "question-q", "--reason", "nobody knows"]);
     wait_until("it is blocked", || world.status_of("q") == "blocked");
-    assert!(world.show("q")["reason"].as_str().unwrap().contains("nobody knows") && gates(&world).is_empty());
+    assert!(world.show("q")["reason"].as_str().unwrap().contains("nobody knows") && world.gate_ids().is_empty());
     world.quits_well(live);
 }
 
@@ -118,9 +105,9 @@ fn a_task_whose_agent_waits_for_an_answer_is_taken_back() {
     world.env.ok(&["rollback", "task", "q", "--yes"]);
     world.env.ok(&["undo", "--yes"]);
     world.env.ok(&["resume"]);
-    assert!(asks(&world), "{:?}", gates(&world));
+    assert!(asks(&world), "{:?}", world.gate_ids());
     world.env.ok(&["rollback", "task", "q", "--yes"]);
-    assert_eq!((world.status_of("q"), gates(&world)), ("pending".to_owned(), vec!["claim-q".to_owned()]));
+    assert_eq!((world.status_of("q"), world.gate_ids()), ("pending".to_owned(), vec!["claim-q".to_owned()]));
     world.env.ok(&["undo", "--yes"]);
     world.task("other", "echo 1 > other", &[]);
     world.wait_until_merged("other");
@@ -134,13 +121,13 @@ fn a_task_whose_budget_is_used_up_is_not_ready_for_an_agent() {
     let waits = world.until_go();
     world.task("b", &waits, &["--max-time", "1s"]);
     world.waiting_task("l");
-    let live = autopilot(&world, "2");
+    let live = world.start_staying("2");
     world.wait_for_gate("budget-b");
     let agent = world.agents().into_iter().find(|agent| agent["taskId"] == "l").unwrap();
     let id = agent["id"].as_str().unwrap();
     let refused = world.env.axiom(&["redirect", id, "b"]).fails_with(Code::InvalidTransition);
     assert!(refused.stderr.contains("waits at gate budget-b") && !refused.stderr.contains("best first"), "{refused}");
-    assert!(works_on(&world, "l"));
+    assert!(world.works_on("l"));
     world.signal_file("go");
     world.quits_well(live);
 }
@@ -152,7 +139,7 @@ fn a_rollback_to_before_a_workspace_was_handed_on_is_made_and_undone() {
     let waits = world.until_go();
     world.task("l1", &format!("echo one > one; {waits}"), &[]);
     world.task("l2", &format!("echo two > two; {waits}"), &[]);
-    let live = autopilot(&world, "1");
+    let live = world.start_staying("1");
     let place = world.env.repo().join(".worktrees/agent-001-l1");
     wait_until("it works", || place.join("one").exists());
     world.env.ok(&["redirect", "agent-001", "l2", "--same-workspace"]);
@@ -193,7 +180,7 @@ fn a_session_says_what_waits_in_its_own_mode_and_a_hint_what_a_task_waits_for() 
     world.task("t", "echo 1 > t", &[]);
     world.task("after", "true", &["--after", "t"]);
     world.start(&["--until-idle", "--mode", "review"]).wait();
-    assert_eq!(gates(&world), ["merge-t"]);
+    assert_eq!(world.gate_ids(), ["merge-t"]);
     let refused = world.env.axiom(&["task", "unblock", "after"]).fails_with(Code::InvalidTransition);
     assert!(refused.stderr.contains("waits for others: git axiom task show after"), "{refused}");
     let ended = world.autopilot(&[]);

@@ -2,19 +2,7 @@
 
 use git_axiom::base::error::Code;
 
-use crate::session_support::{Live, World, wait_until};
-
-fn gates(world: &World) -> Vec<String> {
-    world.gates().iter().map(|gate| gate["id"].as_str().unwrap().to_owned()).collect()
-}
-
-fn autopilot(world: &World, agents: &str) -> Live {
-    world.start(&["--mode", "autopilot", "--agents", agents])
-}
-
-fn works_on(world: &World, task: &str) -> bool {
-    world.agents().iter().any(|agent| agent["taskId"] == task && agent["state"] == "running")
-}
+use crate::session_support::{World, wait_until};
 
 /// A task that is merged in a session shows that the session had time for whatever else it would have begun.
 fn the_session_goes_on(world: &World, name: &str) {
@@ -26,7 +14,7 @@ fn the_session_goes_on(world: &World, name: &str) {
 #[test]
 fn an_undo_of_an_archive_a_block_or_a_rejection_brings_back_the_gate_at_which_the_task_waited() {
     let world = World::new();
-    let live = autopilot(&world, "4");
+    let live = world.start_staying("4");
     let ways: [(&str, &[&str]); 3] = [
         ("archived", &["task", "archive", "archived"]),
         ("blocked", &["task", "block", "blocked", "--reason", "later"]),
@@ -34,21 +22,21 @@ fn an_undo_of_an_archive_a_block_or_a_rejection_brings_back_the_gate_at_which_th
     ];
     for (task, away) in ways {
         world.waiting_task(task);
-        wait_until("it works", || works_on(&world, task));
+        wait_until("it works", || world.works_on(task));
         world.env.ok(&["stop", "--all"]);
         let gate = format!("claim-{task}");
         world.wait_for_gate(&gate);
         world.env.ok(away);
-        wait_until("the gate is gone", || !gates(&world).contains(&gate));
+        wait_until("the gate is gone", || !world.gate_ids().contains(&gate));
         let newest = world.env.json(&["log", "--undoable"])["operations"][0]["id"].as_str().unwrap().to_owned();
         let planned = world.env.ok(&["undo", &newest, "--dry-run"]);
         assert!(planned.contains("1 gate opened") && planned.contains(&gate), "{task}\n{planned}");
         world.env.ok(&["undo", &newest, "--yes"]);
         world.env.ok(&["redo", "--yes"]);
-        wait_until("the gate is gone again", || !gates(&world).contains(&gate));
+        wait_until("the gate is gone again", || !world.gate_ids().contains(&gate));
         world.env.ok(&["undo", &newest, "--yes"]);
         the_session_goes_on(&world, &format!("after-{task}"));
-        assert_eq!((world.status_of(task), gates(&world).contains(&gate)), ("pending".to_owned(), true), "{task}");
+        assert_eq!((world.status_of(task), world.gate_ids().contains(&gate)), ("pending".to_owned(), true), "{task}");
     }
     let merge = world.env.json(&["log", "--undoable"])["operations"][0].clone();
     assert_eq!(merge["what"], "merge after-rejected into main");
@@ -56,10 +44,12 @@ fn an_undo_of_an_archive_a_block_or_a_rejection_brings_back_the_gate_at_which_th
     world.env.ok(&["undo", &merge, "--yes"]);
     world.wait_for_gate("merge-after-rejected");
     world.env.ok(&["task", "archive", "after-rejected"]);
-    wait_until("the gate is gone", || !gates(&world).contains(&"merge-after-rejected".to_owned()));
+    wait_until("the gate is gone", || !world.gate_ids().contains(&"merge-after-rejected".to_owned()));
     world.env.ok(&["undo", "--yes"]);
     the_session_goes_on(&world, "last");
-    assert!(world.find_task("after-rejected")["merged"].is_null() && gates(&world).contains(&"merge-after-rejected".to_owned()));
+    assert!(
+        world.find_task("after-rejected")["merged"].is_null() && world.gate_ids().contains(&"merge-after-rejected".to_owned())
+    );
     world.quits_well(live);
 }
 
@@ -71,11 +61,11 @@ fn a_rollback_of_a_task_that_is_done_stops_nobody_who_works_on_another() {
     let live = world.start(&["--mode", "review", "--agents", "2"]);
     world.wait_for_gate("merge-done");
     world.waiting_task("other");
-    wait_until("it works", || works_on(&world, "other"));
+    wait_until("it works", || world.works_on("other"));
     let planned = world.env.ok(&["rollback", "task", "done", "--dry-run"]);
     assert!(!planned.contains("stopped") && planned.contains("progress 100% → 0%"), "{planned}");
     world.env.ok(&["rollback", "task", "done", "--no-stop", "--yes"]);
-    assert!(works_on(&world, "other") && gates(&world).contains(&"claim-done".to_owned()));
+    assert!(world.works_on("other") && world.gate_ids().contains(&"claim-done".to_owned()));
     world.signal_file("go");
     world.quits_well(live);
 }
@@ -88,10 +78,10 @@ fn a_task_whose_workspace_is_handed_on_keeps_its_progress_and_its_counts() {
     let says = "git axiom signal progress 45";
     world.task("left", &format!("test -f left || {{ echo 1 > left; {says}; {waits}; }}; sleep 1000"), &[]);
     world.waiting_task("next");
-    let live = autopilot(&world, "1");
+    let live = world.start_staying("1");
     wait_until("it reports", || world.show("left")["progress"] == 45);
     world.env.ok(&["redirect", "agent-001", "next", "--same-workspace"]);
-    wait_until("it goes on", || works_on(&world, "next"));
+    wait_until("it goes on", || world.works_on("next"));
     assert_eq!(world.show("left")["progress"], 45);
     for (args, line, after) in [
         (&["rollback", "task", "left", "--yes"][..], "left: progress 45% → 0%", 0),
@@ -101,14 +91,14 @@ fn a_task_whose_workspace_is_handed_on_keeps_its_progress_and_its_counts() {
         assert!(said.contains(line), "{args:?}\n{said}");
         assert_eq!(world.show("left")["progress"], after, "{args:?}");
     }
-    assert!(works_on(&world, "next"), "nobody was stopped for it");
+    assert!(world.works_on("next"), "nobody was stopped for it");
     world.env.write("human-1", "1\n");
     world.env.write("human-2", "2\n");
     world.env.git(&["add", "human-1", "human-2"]);
     world.env.git(&["commit", "-q", "-m", "A human's"]);
     world.env.ok(&["stop", "--all"]);
     world.env.ok(&["gate", "approve", "claim-left"]);
-    wait_until("it goes on there", || works_on(&world, "left"));
+    wait_until("it goes on there", || world.works_on("left"));
     wait_until("its numbers go on", || world.show("left")["iterations"] == 2);
     assert_eq!(world.show("left")["progress"], 45);
     let diff = world.env.ok(&["diff", "left", "--stat"]);
@@ -122,7 +112,7 @@ fn a_task_whose_workspace_is_handed_on_keeps_its_progress_and_its_counts() {
 fn a_redirect_names_the_question_that_stays() {
     let world = World::new();
     world.task("q", "git axiom signal waiting 'which one?'", &[]);
-    let live = autopilot(&world, "1");
+    let live = world.start_staying("1");
     world.wait_for_gate("question-q");
     world.env.ok(&["pause"]);
     world.waiting_task("next");
@@ -139,7 +129,7 @@ fn progress_that_goes_with_a_workspace_is_in_the_plan_and_comes_back() {
     let world = World::new();
     let waits = world.until_go();
     world.task("t", &format!("echo 1 > t; git axiom signal progress 40; {waits}"), &[]);
-    let live = autopilot(&world, "1");
+    let live = world.start_staying("1");
     wait_until("it reports", || world.show("t")["progress"] == 40);
     world.env.ok(&["stop", "--all"]);
     world.env.ok(&["quit"]);
@@ -177,14 +167,14 @@ fn an_undo_does_not_block_a_group_at_which_an_agent_works() {
     world.env.ok(&["task", "add", "g", "--kind", "group", "--id", "g"]);
     let waits = world.until_go();
     world.task("t", &format!("echo 1 > t; {waits}"), &["--parent", "g"]);
-    let live = autopilot(&world, "1");
-    wait_until("it works", || works_on(&world, "t"));
+    let live = world.start_staying("1");
+    wait_until("it works", || world.works_on("t"));
     world.env.ok(&["task", "block", "g", "--reason", "later"]);
     world.env.ok(&["task", "unblock", "g"]);
-    wait_until("it works again", || works_on(&world, "t"));
+    wait_until("it works again", || world.works_on("t"));
     let refused = world.env.axiom(&["undo", "--yes"]).fails_with(Code::ChangedMeanwhile);
     assert!(refused.stderr.contains("agent-001") && refused.stderr.contains("git axiom stop agent-001"), "{refused}");
-    assert!(works_on(&world, "t"));
+    assert!(world.works_on("t"));
     world.env.ok(&["quit", "--checkpoint", "--yes"]);
     live.wait();
     let log = world.env.ok(&["log"]);
@@ -226,7 +216,7 @@ fn a_rollback_brings_back_the_gate_of_a_conflict_for_its_own_reason() {
 fn the_log_says_that_a_budget_ended_the_work_and_which_gate_opened() {
     let world = World::new();
     world.task("t", "sleep 1000", &["--max-time", "1s"]);
-    let live = autopilot(&world, "1");
+    let live = world.start_staying("1");
     world.wait_for_gate("budget-t");
     let log = world.env.json(&["log", "--all"]);
     let said = log["operations"].as_array().unwrap().iter().filter_map(|one| one["what"].as_str()).collect::<Vec<_>>().join("\n");
@@ -247,6 +237,6 @@ fn a_merge_that_a_rollback_took_back_is_not_made_again_by_another_mode() {
     world.env.ok(&["rollback", "asked", "--yes"]);
     world.env.ok(&["mode", "autopilot"]);
     the_session_goes_on(&world, "next");
-    assert!(world.find_task("t")["merged"].is_null() && gates(&world).contains(&"merge-t".to_owned()));
+    assert!(world.find_task("t")["merged"].is_null() && world.gate_ids().contains(&"merge-t".to_owned()));
     world.quits_well(live);
 }

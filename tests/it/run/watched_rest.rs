@@ -4,10 +4,6 @@ use git_axiom::base::error::Code;
 
 use crate::session_support::{World, wait_until};
 
-fn gates(world: &World) -> Vec<String> {
-    world.gates().iter().map(|gate| gate["id"].as_str().unwrap().to_owned()).collect()
-}
-
 /// A task that cannot start any more is nobody's question, whatever was asked before; what comes back is asked about as before.
 #[test]
 fn a_gate_of_a_task_that_cannot_start_asks_nobody() {
@@ -17,13 +13,13 @@ fn a_gate_of_a_task_that_cannot_start_asks_nobody() {
     world.task("part", "true", &["--parent", "g"]);
     world.task("blocked", "true", &[]);
     world.start(&["--until-idle", "--mode", "semi-auto"]).wait();
-    assert_eq!(gates(&world).len(), 5, "{:?}", gates(&world));
+    assert_eq!(world.gate_ids().len(), 5, "{:?}", world.gate_ids());
     world.env.ok(&["gate", "approve", "claim-blocked"]);
     world.env.ok(&["task", "archive", "archived"]);
     world.env.ok(&["task", "edit", "waits", "--after", "open"]);
     world.env.ok(&["task", "block", "g", "--reason", "later"]);
     world.env.ok(&["task", "block", "blocked", "--reason", "later"]);
-    assert_eq!(gates(&world), ["claim-open"]);
+    assert_eq!(world.gate_ids(), ["claim-open"]);
     let status = world.env.ok(&["status"]);
     assert!(!status.contains("Decided") && status.contains("2 waiting"), "{status}");
     for gate in ["claim-archived", "claim-waits", "claim-part"] {
@@ -31,7 +27,7 @@ fn a_gate_of_a_task_that_cannot_start_asks_nobody() {
         assert!(refused.stderr.contains("has nothing to decide any more"), "{}", refused.stderr);
     }
     world.env.ok(&["task", "unblock", "g"]);
-    assert_eq!(gates(&world), ["claim-open", "claim-part"]);
+    assert_eq!(world.gate_ids(), ["claim-open", "claim-part"]);
     let approved = world.env.ok(&["gate", "approve", "--all"]);
     assert!(
         approved.contains("claim-open") && approved.contains("claim-part") && !approved.contains("claim-waits"),
@@ -106,7 +102,7 @@ fn a_budget_of_a_session_that_has_ended_is_not_that_of_the_next() {
     world.task("t", &format!("test -e '{0}' || {{ touch '{0}'; sleep 2; exit 7; }}", world.beside("once").display()), &[]);
     world.task("u", "true", &[]);
     world.autopilot(&["--agents", "1", "--max-time", "1s"]).code(1);
-    assert_eq!(gates(&world), ["budget--session"]);
+    assert_eq!(world.gate_ids(), ["budget--session"]);
     let status = world.env.ok(&["status"]);
     assert!(status.contains("2 pending (0 ready, 2 at gates, 0 waiting)"), "{status}");
     let refused = world.env.axiom(&["gate", "show", "u"]).fails_with(Code::UnknownGate);
@@ -155,7 +151,7 @@ fn who_waits_for_a_human_does_not_work_meanwhile() {
     let world = World::new();
     world.task("q", "git axiom signal waiting 'which one?'", &[]);
     let mut live = world.start_autopilot(&[]);
-    wait_until("it asks", || gates(&world) == ["question-q"]);
+    wait_until("it asks", || world.gate_ids() == ["question-q"]);
     let worked = || world.env.json(&["status"])["agents"][0]["duration"].as_u64().unwrap();
     let before = worked();
     std::thread::sleep(std::time::Duration::from_millis(2100));
@@ -166,7 +162,7 @@ fn who_waits_for_a_human_does_not_work_meanwhile() {
     world.env.ok(&["recover", "--yes"]);
     world.env.ok(&["stop", "agent-001"]);
     let left = ["claim-q", "question-q"].map(str::to_owned);
-    assert_eq!((world.status_of("q"), gates(&world)), ("pending".to_owned(), left.to_vec()));
+    assert_eq!((world.status_of("q"), world.gate_ids()), ("pending".to_owned(), left.to_vec()));
     let history = world.env.ok(&["task", "audit", "q"]);
     assert!(history.contains("; gate claim-q: "), "{history}");
 }
@@ -178,14 +174,14 @@ fn a_question_that_is_open_again_can_be_answered() {
     world.task("q", "test $AXIOM_ITERATION != 1 || git axiom signal waiting 'which one?'", &[]);
     world.waiting_task("other");
     let live = world.start_autopilot(&["--agents", "2"]);
-    wait_until("it asks", || gates(&world) == ["question-q"]);
+    wait_until("it asks", || world.gate_ids() == ["question-q"]);
     world.env.ok(&["checkpoint", "create", "asked"]);
     world.env.ok(&["gate", "answer", "question-q", "this one"]);
     wait_until("it is merged", || !world.find_task("q")["merged"].is_null());
     let said = world.env.ok(&["rollback", "asked", "--yes"]);
     assert!(said.contains("1 gate opened"), "{said}");
     live.wait().code(1);
-    assert_eq!(gates(&world), ["claim-other", "claim-q", "question-q"]);
+    assert_eq!(world.gate_ids(), ["claim-other", "claim-q", "question-q"]);
     world.env.ok(&["gate", "answer", "question-q", "that one"]);
     world.env.ok(&["gate", "approve", "--all"]);
     world.signal_file("go");

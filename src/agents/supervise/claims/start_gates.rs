@@ -49,7 +49,7 @@ pub(crate) const MOST_CLAIM_GATES: usize = 20;
 /// answer.
 pub(crate) fn is_held(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
     let is_asked = desk.undecided_gate(GateKind::Question, task);
-    desk.gate(GateKind::Claim, task).is_some_and(Gate::holds) || is_asked || is_vetoed(desk, task)
+    desk.ctx.state().is_held(task) || is_asked || is_vetoed(desk, task)
 }
 
 pub(crate) fn is_claim_approved(desk: &SessionDesk<'_>, task: &TaskId) -> bool {

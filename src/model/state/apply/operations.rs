@@ -15,7 +15,7 @@ use crate::journal::journaled::OperationEnd;
 use crate::journal::journaled::{JournaledOperation, OperationKind};
 use crate::journal::journaled_changes::{GateChange, WorkspaceChange};
 use crate::state::current_state::{OpenOperation, State};
-use crate::state::settle::OperationSettlement;
+use crate::state::settle::{OperationSettlement, move_workspaces};
 use crate::state::task_record::TakenStashEntry;
 use axiom_base::error::Code;
 
@@ -107,7 +107,6 @@ pub(super) fn end_operation(state: &mut State, end: OperationEnd, settled: Opera
     };
     let title = open.operation.title.clone();
     let workspaces = open.operation.workspaces.clone();
-    let put_aside = workspaces.clone();
     let captures = moved_captures(&open.operation);
     let refs = open.operation.refs.clone();
     let (gates, standing) = (open.operation.gates.clone(), open.operation.standing.clone());
@@ -145,10 +144,10 @@ pub(super) fn end_operation(state: &mut State, end: OperationEnd, settled: Opera
         let before = spending::concerned(state, changes.as_deref());
         match changes {
             Some(changes) => changes.apply(&mut state.restorable),
-            None => move_workspaces(state, workspaces),
+            None => move_workspaces(&mut state.restorable, &workspaces),
         }
         before.iter().for_each(|old| spending::changed(state, old, at));
-        is_put_aside(state, &put_aside);
+        is_put_aside(state, &workspaces);
         if let Some(mode) = mode {
             state.restorable.mode = mode.new;
         }
@@ -206,15 +205,6 @@ fn change_gates(state: &mut State, changes: &[GateChange]) {
         match way {
             ChangeDirection::PutAside => state.restorable.gates.retain(|_, open| !open.is_same_wait(gate)),
             ChangeDirection::BringBack => session::hold(state, gate),
-        }
-    }
-}
-
-fn move_workspaces(state: &mut State, changes: Vec<WorkspaceChange>) {
-    for change in changes {
-        match change.way {
-            ChangeDirection::PutAside => drop(state.restorable.workspaces.remove(&change.task)),
-            ChangeDirection::BringBack => drop(state.restorable.workspaces.insert(change.task, change.workspace)),
         }
     }
 }

@@ -92,8 +92,8 @@ impl TaskStandingChanges {
     }
 }
 
-/// Whether nothing is done for a task of this status, as a human or its agent wanted it.
-fn is_put_away(status: TaskStatus) -> bool {
+/// Whether nothing is done for a task of this status, nor for what is in such a group, as a human or an agent wanted it.
+pub fn is_put_away(status: TaskStatus) -> bool {
     match status {
         TaskStatus::Blocked | TaskStatus::Archived => true,
         TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Failed => false,
