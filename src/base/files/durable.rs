@@ -59,17 +59,22 @@ fn content(opened: std::io::Result<File>, path: &Path, limit: u64) -> Result<Vec
 /// the new content survives a power failure. A crash may leave a file `.tmp-…` next to it. A symbolic link at `path` is
 /// replaced, not followed.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = parent(path)?;
-    let temporary = folder.join(format!(".tmp-{}", env::fresh_id()));
-    let outcome = write_new(&temporary, bytes).and_then(|()| {
+    replace(path, |temporary| write_new(temporary, bytes))?;
+    sync_dir(parent(path)?)
+}
+
+/// As [`write_atomic`], but not synced: for what matters only while processes live. A power failure may leave it empty.
+pub fn write_atomic_unsynced(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace(path, |temporary| create_if_free(temporary, bytes).map(drop))
+}
+
+fn replace(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let temporary = parent(path)?.join(format!(".tmp-{}", env::fresh_id()));
+    let outcome = write(&temporary).and_then(|()| {
         env::fault_point("files.before-rename");
         std::fs::rename(&temporary, path).map_err(|e| Error::io("replace", path, e))
     });
-    if let Err(error) = outcome {
-        let _ = std::fs::remove_file(&temporary);
-        return Err(error);
-    }
-    sync_dir(folder)
+    outcome.inspect_err(|_| drop(std::fs::remove_file(&temporary)))
 }
 
 /// As [`create_new`], but returns `false` where `path` exists. Not synced: a crash may leave the file empty.

@@ -28,8 +28,8 @@ pub use append::{AppendFile, append_public, open_append};
 pub use attributes::{ACL, DEFAULT_ACL, ExtendedAttributes, attribute, attributes, knows_attribute, set_attributes};
 pub use copied_beside::copy_beside;
 pub use durable::{
-    create_if_free, create_new, read, read_from, read_optional, set_modified, set_times, touch, write_atomic, write_public,
-    write_read_only, write_scratch, write_users_file,
+    create_if_free, create_new, read, read_from, read_optional, set_modified, set_times, touch, write_atomic,
+    write_atomic_unsynced, write_public, write_read_only, write_scratch, write_users_file,
 };
 pub use edited::{EditThroughLink, EditedFile};
 pub use folder_entries::{
@@ -38,7 +38,7 @@ pub use folder_entries::{
     sync_file,
 };
 pub use folders::beneath::DeletionFolder;
-pub use folders::folder_sync::{FolderToSync, sync_file_system};
+pub use folders::folder_sync::{FolderToSync, sync_file_system, sync_file_systems};
 pub use folders::mounts::{holds_mount, holds_no_mount, mounts_within};
 pub use folders::own_folder::OwnFolder;
 pub use folders::private::PrivateFolder;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use gix::odb::pack::index::File as PackIndex;
 
 use axiom_base::error::{Code, Error, Result};
-pub(crate) use axiom_base::files::sync_file_system;
+pub(crate) use axiom_base::files::{sync_file_system, sync_file_systems};
 use axiom_base::{env, files};
 use axiom_model::base::names::Oid;
 use axiom_model::base::own_names;

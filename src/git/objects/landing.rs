@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use gix::odb::memory::Storage;
 
 use axiom_base::error::{Code, Error, Result};
-use axiom_base::{env, files, platform};
+use axiom_base::{env, files};
 
-use super::durability::sync_file_system;
+use super::durability::{sync_file_system, sync_file_systems};
 use crate::base::loose::{encoded, loose_file, move_to};
 use crate::repo::repository::Repository;
 
@@ -64,7 +64,7 @@ fn land(repository: &Repository, folder: &Path, loose: &[(PathBuf, gix::ObjectId
         return sync_file_system(&objects);
     }
     files::write_scratch(&folder.join(LANDING), b"")?;
-    sync_both(folder, &objects)?;
+    sync_file_systems(&[folder, &objects])?;
     env::fault_point("git.objects-synced");
     for pack in packs {
         files::create_public_dir(&objects.join("pack"))?;
@@ -89,16 +89,6 @@ pub(super) fn lay_out(folder: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Syncs both folders, with one call if they are on the same file system, as nearly always.
-fn sync_both(folder: &Path, objects: &Path) -> Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let device = |path: &Path| files::metadata(path).map(|meta| meta.map(|meta| meta.dev()));
-    if !platform::SYNCS_WHOLE_FILE_SYSTEM || device(folder)? != device(objects)? {
-        sync_file_system(folder)?;
-    }
-    sync_file_system(objects)
 }
 
 /// The loose objects in a folder of objects.

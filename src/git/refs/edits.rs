@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
@@ -90,7 +90,9 @@ impl Refs<'_> {
             return Ok(());
         }
         self.repo.own_refs().clear_own_locks(edits.iter().map(|edit| &edit.name))?;
-        if edits.iter().any(|edit| edit.new.is_some()) {
+        let makes = edits.iter().any(|edit| edit.new.is_some());
+        let folders = self.folders_of(edits.iter().map(|edit| &edit.name)).knowing_what_is_there(makes)?;
+        if makes {
             self.repo.durability().sync_objects()?;
         }
         env::fault_point("git.before-refs");
@@ -103,7 +105,7 @@ impl Refs<'_> {
             return Err(refused(&output));
         }
         env::fault_point("git.after-refs");
-        self.sync_refs(edits.iter().map(|edit| &edit.name))
+        folders.sync()
     }
 
     /// Two syncs instead of one for each ref: git locks all refs and writes their lock files, one sync brings them to disk,
@@ -213,7 +215,7 @@ impl Refs<'_> {
             }
         }
         env::fault_point("git.after-refs");
-        self.sync_refs(apart.iter().map(|edit| &edit.name))?;
+        self.folders_of(apart.iter().map(|edit| &edit.name)).sync()?;
         self.update_refs(&shared.into_iter().cloned().collect::<Vec<_>>(), reflog)
     }
 
@@ -223,25 +225,6 @@ impl Refs<'_> {
         file.push(".lock");
         self.repo.common_dir().join(file)
     }
-
-    /// Syncs the folders that contain these refs.
-    pub(crate) fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
-        let mut folders = BTreeSet::from([self.repo.common_dir().to_owned()]);
-        match self.repo.ref_format() {
-            RefFormat::Reftable => {
-                folders.insert(self.repo.common_dir().join("reftable"));
-            }
-            RefFormat::Files => {
-                for name in names {
-                    folders_up(&self.repo.common_dir().join(name.in_git()), self.repo.common_dir(), &mut folders);
-                    folders_up(&self.repo.common_dir().join("logs").join(name.in_git()), self.repo.common_dir(), &mut folders);
-                }
-            }
-        }
-        // A folder that git removed because it was empty needs no sync; its parent is synced.
-        let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
-        files::sync_dirs_if_there(&folders).map(drop)
-    }
 }
 
 /// For a git call whose files are synced by its caller, or that aborts its changes.
@@ -249,11 +232,6 @@ const UNSYNCED: &str = "core.fsync=none";
 
 /// The end of the input of a ref transaction.
 const COMMIT: &[u8] = b"commit\0";
-
-fn folders_up(file: &Path, top: &Path, folders: &mut BTreeSet<PathBuf>) {
-    let above = file.ancestors().skip(1).take_while(|folder| *folder != top);
-    folders.extend(above.map(Path::to_owned));
-}
 
 /// The input of `git update-ref --stdin -z`. It ends with an explicit `commit`, so that an input cut short by our death
 /// changes nothing.

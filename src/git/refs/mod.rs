@@ -15,6 +15,7 @@ pub(super) mod own_refs;
 pub(super) mod packed;
 pub(super) mod packed_lines;
 pub(super) mod read;
+pub(super) mod ref_folders;
 mod rehearsed;
 pub(super) mod stash;
 pub(super) mod submodule_transfer;

@@ -141,7 +141,7 @@ impl Stash<'_> {
                 files::sync_file(file)?;
             }
         }
-        self.repo.refs().sync_refs(std::iter::once(&name))
+        self.repo.refs().folders_of(std::iter::once(&name)).sync()
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::index::filters::is_of_a_filter;
-use crate::objects::durability::sync_file_system;
+use crate::objects::durability::sync_file_systems;
 use crate::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::repo::handles::Workspaces;
 use crate::repo::program::{Git, GitOutput};
@@ -130,8 +130,7 @@ impl Workspaces<'_> {
         {
             tracing::warn!(%error, "the ignored files that .worktreeinclude names are not in the workspace");
         }
-        sync_file_system(self.repo.common_dir())?;
-        sync_file_system(path)?;
+        sync_file_systems(&[self.repo.common_dir(), path])?;
         let made = entry()?.map(|entry| entry.worktree).ok_or_else(|| {
             Error::new(Code::WorkspaceBroken, format!("'{}' was made, but git does not list it", path.display()))
         })?;

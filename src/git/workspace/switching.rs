@@ -1,6 +1,6 @@
 //! Another branch in a workspace: for an agent that goes on with another task in the same folder.
 
-use crate::objects::durability::sync_file_system;
+use crate::objects::durability::sync_file_systems;
 use crate::repo::handles::Workspaces;
 use crate::repo::worktrees::Worktree;
 use axiom_base::env;
@@ -30,7 +30,6 @@ impl Workspaces<'_> {
         if !output.ok() && self.repo.refs().head(workspace)?.branch() != Some(to) {
             return Err(output.error());
         }
-        sync_file_system(self.repo.common_dir())?;
-        sync_file_system(workspace.path())
+        sync_file_systems(&[self.repo.common_dir(), workspace.path()])
     }
 }

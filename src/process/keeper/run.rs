@@ -97,7 +97,7 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
     let pid = i32::try_from(child.id()).unwrap_or(0);
     keeper.record.program = Some(sys::look(pid).map_or(ProcessId { pid, start: 0 }, |process| process.id));
     // Only a hint for a later process that finds this keeper dead: the environment of the processes shows it too.
-    let _ = record_files::write_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
+    let _ = record_files::write_live_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
     env::fault_point("keeper.program-recorded");
     let head = FamilyHead { pid, mark: format!("AXIOM_TOKEN={}", keeper.spec.token) };
     control::lock(&keeper.holds).watch(head.clone());
@@ -322,8 +322,7 @@ impl ProgramWatch<'_> {
 
 /// Syncs everything that the program and its tools wrote. Their files are not known, so the whole file systems are synced.
 fn sync_work(keeper: &Keeper) -> WorkOnDisk {
-    let outcome: Result<()> = keeper.written.iter().try_for_each(FolderToSync::sync);
-    match outcome {
+    match FolderToSync::sync_all(&keeper.written) {
         Ok(()) => WorkOnDisk::Synced,
         Err(error) => WorkOnDisk::Failed { why: error.to_string() },
     }

@@ -108,7 +108,8 @@ pub struct SignalSpool {
 impl SignalSpool {
     /// Creates the spool's folder, and `signals.jsonl` in the folder of the run.
     pub fn open(folder: &Path, dir: &Path, token: Token) -> Result<Self> {
-        files::create_dir_all(folder)?;
+        // No signal waits for an answer in it once the machine has stopped.
+        files::create_dirs_unsynced(folder)?;
         let log = AppendFile::open(&dir.join(spec::SIGNALS))?;
         Ok(Self {
             folder: folder.to_owned(),

@@ -126,10 +126,9 @@ pub(crate) fn note(runtime: &Path, head: &FamilyHead, last: &mut Vec<ProcessId>)
     if now == *last {
         return false;
     }
-    let (new, path) = (runtime.join(".family-new"), runtime.join(FAMILY));
     let Ok(json) = serde_json::to_vec(&now) else { return true };
-    // Renamed without syncs, so that a reader sees all of it or nothing. A failure only costs the hint.
-    if files::write_scratch(&new, &json).is_ok() && files::rename(&new, &path).is_ok() {
+    // A failure only costs the hint.
+    if files::write_atomic_unsynced(&runtime.join(FAMILY), &json).is_ok() {
         *last = now;
     }
     true

@@ -46,7 +46,8 @@ pub(crate) fn prepare_keeper(
     let found = session_to_resume(ctx, setup, task, workspace, &place);
     let told = told_of_attempts(ctx, task, &place)?;
     let prompt = prompt_of(ctx, setup, tasks, next, &place, found.as_ref(), told.as_ref())?;
-    files::write_atomic(&prompt_file, prompt.as_bytes())?;
+    // Read by the keeper alone, as soon as it starts.
+    files::write_atomic_unsynced(&prompt_file, prompt.as_bytes())?;
     let log = ctx.layout().agents().log(agent, &task.id);
     if let Some(folder) = log.parent() {
         files::create_dir_all(folder)?;

@@ -205,7 +205,7 @@ pub(super) fn run(job: &StepJob, work: &StepSpec, persona: &PersonaProgram, canc
     work.files.as_ref().map_or(Ok(()), StepFiles::make_ready)?;
     clear(&spec.dir)?;
     files::create_dir_all(&spec.dir)?;
-    files::write_atomic(&spec.prompt_file, prompt.as_bytes())?;
+    files::write_atomic_unsynced(&spec.prompt_file, prompt.as_bytes())?;
     let mut spec = spec.clone();
     // The keeper of the program takes all our variables out of its environment: those by which a killed run is found go back in.
     spec.env.extend(job.env.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
