@@ -6,6 +6,7 @@ pub mod cleanup;
 pub mod conflict_sides;
 mod guarded;
 mod guarded_links;
+pub mod lost_merges;
 pub mod merge_in_workspace;
 pub mod merge_verification;
 mod plan;

@@ -16,6 +16,7 @@ use axiom_model::base::ids::{AgentId, CheckpointName, GateId, OperationId, TaskI
 use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::journal::journaled_changes::GateChange;
+use axiom_model::operation::task_rollback::dependents;
 use axiom_model::state::event::Event;
 use axiom_model::work::gates::gate::{AfterHalt, Gate, GateKind, TaskHoldReason};
 use axiom_model::work::tasks::task::TaskStatus;
@@ -52,6 +53,11 @@ pub struct TaskRollbackRequest {
 impl TaskRollbackRequest {
     /// The command that makes a worktree to resolve a conflict in, and goes on with the same rollback once it is resolved.
     pub(crate) fn to_resolve(&self) -> String {
+        self.command() + " --resolve"
+    }
+
+    /// The command that makes it.
+    fn command(&self) -> String {
         let mut command = format!("git axiom rollback task {}", self.task);
         if self.cascade {
             command.push_str(" --cascade");
@@ -62,7 +68,7 @@ impl TaskRollbackRequest {
         if self.afterwards == AfterHalt::Again {
             command.push_str(" --retry");
         }
-        command + " --resolve"
+        command
     }
 }
 
@@ -106,6 +112,19 @@ pub fn preview(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<TaskRollba
         plan::check(ctx, &work)?;
     }
     Ok(work.preview)
+}
+
+/// The command that takes the merge of a task back now, with what was begun after it; `None` where it would be refused.
+pub fn takes_merge_back(ctx: &Context, task: &TaskId) -> Option<String> {
+    ctx.state().restorable.tasks.get(task).filter(|task| task.merged.is_some())?;
+    let cascade = !dependents(ctx.state(), std::slice::from_ref(task)).is_empty();
+    let afterwards = AfterHalt::default();
+    let wanted = TaskRollbackRequest { task: task.clone(), cascade, target: None, resolve: false, afterwards };
+    match preview(ctx, &wanted) {
+        Ok(preview) if preview.conflicts.is_empty() => Some(wanted.command()),
+        Ok(_) => Some(wanted.to_resolve()),
+        Err(_) => None,
+    }
 }
 
 /// The agents that [`run`] would stop now.

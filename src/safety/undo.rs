@@ -120,7 +120,7 @@ pub fn check(ctx: &Context, chosen: &UndoTarget) -> Result<UndoPreview> {
     let mut preview = preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_as_is)?;
     if stops_agents(&chosen.transaction) {
         preview.changes.agents = stop_agents::at_work(ctx)?;
-        commits_of_the_stopped(ctx, &operation, captured.as_ref(), &preview.changes.agents)?;
+        nothing_is_committed_by_a_stop(ctx, &operation, captured.as_ref(), &preview.changes.agents)?;
     }
     Ok(preview)
 }
@@ -131,7 +131,7 @@ fn stops_agents(transaction: &OperationRecord) -> bool {
 }
 
 /// Refuses before agents are stopped what would be refused after that: what an agent did is committed then, on a branch that it moves.
-fn commits_of_the_stopped(
+fn nothing_is_committed_by_a_stop(
     ctx: &Context,
     operation: &JournaledOperation,
     captured: Option<&CheckpointCaptures>,

@@ -28,7 +28,7 @@ impl RecordedActivity {
         self.merging = task.map(|task| SupervisorActivity::of_task(SupervisorActivityKind::Merges, task, env::now()));
     }
 
-    /// From now on, or no longer, what a crash left is taken up.
+    /// From now on, or no longer, what an earlier session left is looked through.
     pub(crate) fn recovers(&mut self, begins: bool) {
         self.recovering = begins.then(|| SupervisorActivity::of_session(SupervisorActivityKind::Recovers, env::now()));
     }

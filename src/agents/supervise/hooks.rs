@@ -9,6 +9,7 @@ use super::core::SessionCore;
 use super::core::desk::SessionDesk;
 use super::core::running_hooks::{HooksVerdict, RunningHooks, run_hooks};
 use super::shown::notice::SessionNotice;
+use crate::merge::lost_merges::all_merged_in_words;
 use axiom_base::env;
 use axiom_model::base::forms::plural::count_of;
 use axiom_model::hook::facts::{HookCompletion, HookFacts};
@@ -133,7 +134,7 @@ impl HookReports {
         let stuck = count_of(left.len(), "task does not go on", "tasks do not go on");
         let (status, reason, command) = match (left.len(), waits) {
             (_, true) => (HookCompletion::Waiting, gates, "git axiom gate list"),
-            (0, false) => (HookCompletion::Finished, "every task is merged".to_owned(), "git axiom log"),
+            (0, false) => (HookCompletion::Finished, all_merged_in_words(desk.ctx), "git axiom log"),
             (_, false) => (HookCompletion::Failed, stuck, "git axiom status"),
         };
         let has_worked = state.record.session_time.millis(env::now()) > 0;

@@ -15,6 +15,7 @@ use super::setup::options::SupervisorOptions;
 use super::shown::notice::SessionNotice;
 use super::{SessionOutcome, Supervisor, TICK};
 use crate::merge;
+use crate::merge::lost_merges::all_merged_in_words;
 use crate::supervise::last_options;
 use crate::tasks::limits;
 use axiom_base::env;
@@ -190,7 +191,7 @@ pub(crate) fn end_session(core: &mut SessionCore<'_>, ending: &SessionOutcome) -
         SessionOutcome::AllMerged if !core.desk.ctx.state().restorable.tasks.values().any(|task| task.kind == TaskKind::Task) => {
             (SessionState::Ended, "there is no task".to_owned())
         }
-        SessionOutcome::AllMerged => (SessionState::Ended, "every task is merged".to_owned()),
+        SessionOutcome::AllMerged => (SessionState::Ended, all_merged_in_words(core.desk.ctx)),
         SessionOutcome::Idle(left) => (SessionState::Ended, format!("nothing more can be done, {} left", left.len())),
         SessionOutcome::Quit => (SessionState::Ended, why_it_quits(core.desk.ctx.state())),
         SessionOutcome::Interrupted => (SessionState::Interrupted, "interrupted".to_owned()),

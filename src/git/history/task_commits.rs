@@ -134,7 +134,7 @@ impl TaskCommits<'_> {
     }
 
     /// The commits in the history of `to` that are not in that of `from`; without `from`, all of them.
-    fn task_commits_since(&self, to: &Oid, from: Option<&Oid>) -> Result<Vec<HistoryCommit>> {
+    pub fn task_commits_since(&self, to: &Oid, from: Option<&Oid>) -> Result<Vec<HistoryCommit>> {
         // First ordered by date, for which git need not know all commits before it prints. Parents then follow their
         // children unless a clock was wrong.
         let here = if from.is_none() { self.repo.history().walk_history(to) } else { None };

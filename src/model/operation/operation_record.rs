@@ -85,6 +85,8 @@ struct OperationNature {
     changes_mode: bool,
     /// Whether a new log begins with it.
     begins_anew: bool,
+    /// Whether the session refused what was asked for in it.
+    was_refused: bool,
     /// What a human asked the session for in it, as how that is taken back.
     asked: Option<String>,
     rank: u8,
@@ -230,7 +232,7 @@ impl OperationRecord {
     /// undone.
     pub fn matters(&self) -> bool {
         let asked = match &self.by {
-            EventAuthor::User | EventAuthor::Agent(_) => true,
+            EventAuthor::User | EventAuthor::Agent(_) => !self.nature.was_refused,
             EventAuthor::Recovery => !self.nature.is_housekeeping,
             EventAuthor::Supervisor | EventAuthor::Attached => false,
         };

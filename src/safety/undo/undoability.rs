@@ -10,7 +10,7 @@ use super::{UndoTarget, holds, needs, operation};
 use crate::checkpoint;
 use crate::checkpoint::CheckpointCaptures;
 use crate::context::handle::Context;
-use crate::operation::check;
+use crate::operation::{check, stop_agents};
 use axiom_base::error::Result;
 use axiom_model::base::ids::OperationId;
 use axiom_model::base::names::{Oid, RefName};
@@ -56,7 +56,12 @@ impl<'a> UndoabilityCheck<'a> {
         let captured = if in_worktrees { Some(self.worktrees()?) } else { None };
         let (transaction, what) = (transaction.clone(), transaction.what.clone());
         let chosen = UndoTarget { transaction, what, redo: false, as_of: state.seq };
-        check(self.ctx, &operation(self.ctx, &chosen, captured)?.0)
+        let (operation, _) = operation(self.ctx, &chosen, captured)?;
+        check(self.ctx, &operation)?;
+        if super::stops_agents(&chosen.transaction) {
+            super::nothing_is_committed_by_a_stop(self.ctx, &operation, captured, &stop_agents::at_work(self.ctx)?)?;
+        }
+        Ok(())
     }
 
     /// Checks that the refs are where the transaction left them. Each ref is read only once for all transactions.

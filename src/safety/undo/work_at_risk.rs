@@ -11,9 +11,7 @@ use axiom_base::error::Result;
 use axiom_model::base::ids::{CheckpointName, OperationId, TaskId};
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::operation::operation_record::{OperationRecord, UndoLinks};
-use axiom_model::operation::task_rollback::dependents;
 use axiom_model::picture::{MomentStanding, Picture, PictureFold};
-use axiom_model::state::current_state::State;
 use axiom_model::work::signals::report_parts::ChangedLineCounts;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 
@@ -38,8 +36,9 @@ pub struct UnmergedTask {
     pub changed: Option<ChangedLineCounts>,
 }
 
-/// The newest moments, at most so many; `None` for all that the log has.
-pub fn picture(ctx: &Context, most: Option<usize>) -> Result<Picture> {
+/// The newest moments, at most so many; `None` for all that the log has. The merge of a task that no undo takes back is offered with what
+/// `takes_merge_back` says of it, which is asked about the newest first.
+pub fn picture(ctx: &Context, most: Option<usize>, takes_merge_back: &dyn Fn(&TaskId) -> Option<String>) -> Result<Picture> {
     let mut fold = PictureFold::default();
     let mut push = |envelope| {
         fold.push(&envelope);
@@ -61,12 +60,16 @@ pub fn picture(ctx: &Context, most: Option<usize>) -> Result<Picture> {
         Some(most) => whole.newest(most),
         None => whole,
     };
-    offer_what_is_accepted(ctx, &mut picture)?;
+    offer_what_is_accepted(ctx, &mut picture, takes_merge_back)?;
     Ok(picture)
 }
 
 /// What `undo` or a rollback would refuse is not offered.
-fn offer_what_is_accepted(ctx: &Context, picture: &mut Picture) -> Result<()> {
+fn offer_what_is_accepted(
+    ctx: &Context,
+    picture: &mut Picture,
+    takes_merge_back: &dyn Fn(&TaskId) -> Option<String>,
+) -> Result<()> {
     let checkpoints = ctx.state().record.checkpoints.all()?;
     let names: BTreeSet<&str> = checkpoints.iter().map(|record| record.name.as_str()).collect();
     picture.offer_checkpoints(|name| names.contains(name));
@@ -78,15 +81,8 @@ fn offer_what_is_accepted(ctx: &Context, picture: &mut Picture) -> Result<()> {
         Some(one) if standing.obstacle(one).is_none() => MomentStanding::CanBeUndone,
         Some(_) | None => MomentStanding::Refused,
     };
-    picture.offer_only(now, |task| takes_merge_back(ctx.state(), task));
+    picture.offer_only(now, takes_merge_back);
     Ok(())
-}
-
-/// The rollback of a task that is merged, with the tasks that were begun after it.
-fn takes_merge_back(state: &State, task: &TaskId) -> Option<String> {
-    state.restorable.tasks.get(task).filter(|task| task.merged.is_some())?;
-    let alone = dependents(state, std::slice::from_ref(task)).is_empty();
-    Some(format!("git axiom rollback task {task}{}", if alone { "" } else { " --cascade" }))
 }
 
 /// What is at risk now.

@@ -1,5 +1,6 @@
 //! `git axiom graph`.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -10,13 +11,18 @@ use crate::cli::screen::Screen;
 use crate::cli::styled::StyledText;
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
+use axiom_agents::revert_task;
 use axiom_base::error::{Exit, Result};
 use axiom_base::files;
+use axiom_model::base::ids::TaskId;
 use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::picture::{Picture, PictureMomentKind, lanes, svg};
 use axiom_model::work::signals::report_parts::ChangedLineCounts;
 use axiom_safety::undo::work_at_risk;
 use axiom_safety::undo::work_at_risk::{UnmergedTask, WorkAtRisk};
+
+/// For at most so many merges, the newest, it is looked up what takes them back: each is tried out in memory.
+const MERGES: usize = 50;
 
 /// Arguments of `graph`.
 #[derive(Debug, Args)]
@@ -75,7 +81,12 @@ struct WorkspaceAtRiskJson {
 /// Draws what happened.
 pub fn run(args: &GraphArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = look(global, screen)?;
-    let picture = work_at_risk::picture(&ctx, (!args.all).then_some(args.max_count))?;
+    let asked = Cell::new(0);
+    let takes_merge_back = |task: &TaskId| {
+        asked.set(asked.get() + 1);
+        (asked.get() <= MERGES).then(|| revert_task::takes_merge_back(&ctx, task)).flatten()
+    };
+    let picture = work_at_risk::picture(&ctx, (!args.all).then_some(args.max_count), &takes_merge_back)?;
     let risk = work_at_risk::at_risk(&ctx)?;
     let file = args.svg.as_ref().map(|file| working_dir(global).map(|here| here.join(file))).transpose()?;
     if let Some(file) = &file {

@@ -16,6 +16,7 @@ use axiom_agents::supervise::status::{AgentStatusJson, DelayedTaskJson, MergeQue
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result, some_of};
 use axiom_model::base::forms::times;
+use axiom_model::base::ids::TaskId;
 use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::queries::gate_line::{OpenGateDecisionJson, OpenGateJson};
 use axiom_model::queries::project::LiveSessionStatus;
@@ -80,7 +81,7 @@ pub fn run(args: &StatusArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
         let agents = |agent: &AgentStatusJson| (agent.state, agent.doing.clone(), agent.last_line.clone());
         let agents: Vec<_> = report.agents.iter().map(agents).collect();
         let seen = (report.session.metadata.events, report.supervisor.alive, report.attached.clone(), report.doing.clone());
-        let seen = (seen, agents, report.recovery.reasons.clone());
+        let seen = (seen, agents, report.recovery.reasons.clone(), report.lost_merges.clone());
         if last.as_ref() != Some(&seen) || !screen.wants_json() {
             screen.clear()?;
             screen.answer(&report, || in_words(&report) + watching.way_out())?;
@@ -165,6 +166,7 @@ fn in_words(report: &StatusDocument) -> StyledText {
     text.append(waiting_for_you(report));
     text.append(decided_in_words(report));
     text.push_str(&to_merge_in_words(report));
+    text.push_str(&lost_in_words(report));
     if let Some(why) = &report.configuration {
         let why = visible::line(why);
         text.push_str(&format!("\nThe configuration is not as it is written: {why}; see 'git axiom config check'.\n"));
@@ -198,9 +200,13 @@ fn tasks_in_words(report: &StatusDocument) -> StyledText {
         0 => String::new(),
         number => format!(", {number} at gates"),
     };
+    let lost = match report.lost_merges.len() {
+        0 => String::new(),
+        number => format!(", {number} no longer"),
+    };
     let cut_off = if dead > 0 { format!(", {dead} interrupted") } else { String::new() };
     let mut text = StyledText::from(format!(
-        "Tasks: {} pending ({} ready, {} at gates, {} waiting), {} active{cut_off}, {} done ({} merged{merges_at_gates}), {} blocked, ",
+        "Tasks: {} pending ({} ready, {} at gates, {} waiting), {} active{cut_off}, {} done ({} merged{lost}{merges_at_gates}), {} blocked, ",
         tasks.pending,
         progress.ready,
         progress.at_gates,
@@ -236,6 +242,18 @@ fn to_merge_in_words(report: &StatusDocument) -> String {
     };
     let all: Vec<String> = report.to_merge.iter().map(one).collect();
     if all.is_empty() { String::new() } else { format!("\nDone, to be merged: {}\n", some_of(&all, MOST_STUCK)) }
+}
+
+/// What was merged, and was taken out of the target by git alone.
+fn lost_in_words(report: &StatusDocument) -> String {
+    let ids: Vec<String> = report.lost_merges.iter().map(TaskId::to_string).collect();
+    match ids.as_slice() {
+        [] => String::new(),
+        [first, ..] => {
+            let all = some_of(&ids, MOST_STUCK);
+            format!("\nMerged, and no longer in the target: {all}. More: git axiom task show {first}\n")
+        }
+    }
 }
 
 /// The tasks that failed or are blocked, with the reason, and what can be done.

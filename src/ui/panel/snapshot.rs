@@ -163,8 +163,10 @@ pub struct TaskRowStatus {
     pub stored: TaskStatus,
     /// The status as `task list` has it.
     pub shown: DisplayedTaskStatus,
-    /// Whether the task is merged.
+    /// Whether the task is merged, and its target has that.
     pub merged: bool,
+    /// Whether it was merged, and its target no longer has that.
+    pub is_lost: bool,
 }
 
 impl TaskRowStatus {
@@ -175,7 +177,11 @@ impl TaskRowStatus {
 
     /// What it is, in words.
     pub fn in_words(&self) -> &'static str {
-        if self.merged { "merged" } else { self.shown.in_words() }
+        match self {
+            Self { merged: true, .. } => "merged",
+            Self { is_lost: true, .. } => "was merged",
+            Self { .. } => self.shown.in_words(),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::super::touched::touched_tasks;
 use super::{NAMED, OperationRecord, OperationRecordState, TaskAsAdded};
-use crate::base::ids::{OperationId, TaskId};
+use crate::base::ids::{OperationId, RequestId, TaskId};
 use crate::base::text::ValueChange;
 use crate::journal::journaled::OperationEnd;
 use crate::journal::journaled::{JournaledOperation, OperationKind};
@@ -29,6 +29,8 @@ pub struct OperationFold {
     /// For each transaction, the tasks it touched: before its first event that touched them, and after the last one.
     /// Transactions overlap: events of the supervisor can come between the events of a command that waits for it.
     touched: HashMap<usize, BTreeMap<TaskId, TaskBeforeAfter>>,
+    /// The transactions that asked a session for something, until it has answered.
+    asked: HashMap<RequestId, usize>,
 }
 
 impl OperationFold {
@@ -96,10 +98,25 @@ impl OperationFold {
             transaction.events.last = envelope.seq;
         }
         note(transaction, &envelope.event, &self.state);
+        self.note_request(place, &envelope.event);
         if let Some(OperationKind::Undo { of }) = open.map(|open| open.operation.kind) {
             self.link_undo(place, of);
         }
         Ok(())
+    }
+
+    /// What a session refused was not done: nobody asked for it, as the log tells it.
+    fn note_request(&mut self, place: usize, event: &Event) {
+        if let Event::Requested { id, .. } = event {
+            self.asked.insert(id.clone(), place);
+        }
+        if let Event::RequestHandled { id, done, .. } = event
+            && let Some(asked) = self.asked.remove(id)
+            && !done
+        {
+            self.all[asked].nature.asked = None;
+            self.all[asked].nature.was_refused = true;
+        }
     }
 
     /// An undo undoes its target. The undo of an undo makes the first one's target effective again.

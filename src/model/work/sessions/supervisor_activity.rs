@@ -135,7 +135,7 @@ impl SupervisorActivity {
             SupervisorActivityKind::Merges => format!("{about}it is being merged"),
             SupervisorActivityKind::Ends => format!("{about}its agent is being ended"),
             SupervisorActivityKind::Plans => format!("{about}the planner works on the phase {name}"),
-            SupervisorActivityKind::Recovers => format!("{about}what a crash left is taken up"),
+            SupervisorActivityKind::Recovers => format!("{about}what an earlier session left is looked through"),
             SupervisorActivityKind::HoldsAgent => format!("{about}a human has its workspace open, and its agent is held"),
         };
         what + &by

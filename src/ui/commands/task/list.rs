@@ -9,11 +9,13 @@ use crate::cli::screen::Screen;
 use crate::cli::styled::StyledText;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::look;
+use axiom_agents::merge::lost_merges::lost_merges;
 use axiom_agents::supervise::keeper_now::cut_off;
 use axiom_agents::tasks::seen_state;
 use axiom_base::env;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::forms::natural;
+use axiom_model::base::ids::TaskId;
 use axiom_model::queries::displayed_status::DisplayedTaskStatus;
 use axiom_model::queries::groups::TaskGroupTree;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
@@ -75,7 +77,7 @@ pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     let json = screen.wants_json();
     let answer =
         TaskListJson { tasks: if json { tasks.iter().map(|task| TaskJson::of(&groups, task)).collect() } else { Vec::new() } };
-    screen.answer(&answer, || if tasks.is_empty() { StyledText::new() } else { rows(&groups, &tasks) })?;
+    screen.answer(&answer, || if tasks.is_empty() { StyledText::new() } else { rows(&groups, &tasks, &lost_merges(&ctx)) })?;
     if tasks.is_empty() && hidden == 0 {
         screen.note("There is no task yet: add one with 'git axiom task add TITLE'.");
     } else if wanted.is_empty() && hidden > 0 {
@@ -84,13 +86,13 @@ pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     Ok(Exit::Done)
 }
 
-fn rows<'a>(groups: &TaskGroupTree<'a>, tasks: &[&'a Task]) -> StyledText {
+fn rows<'a>(groups: &TaskGroupTree<'a>, tasks: &[&'a Task], lost: &[TaskId]) -> StyledText {
     let mut rows = vec![["ID", "STATUS", "PROGRESS", "AFTER", "TITLE"].map(StyledCell::from).to_vec()];
     for task in tasks {
         let kind = if task.kind == TaskKind::Task { String::new() } else { format!(" [{}]", task.kind) };
         rows.push(vec![
             task.id.to_string().into(),
-            StyledCell::status(status_words(groups, task)),
+            StyledCell::status(status_words(groups, task, lost.contains(&task.id))),
             format!("{:>3}%", groups.progress(task)).into(),
             joined(&task.after, "-").into(),
             format!("{}{kind}", task.title).into(),

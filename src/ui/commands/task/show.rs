@@ -15,6 +15,7 @@ use crate::wording::verify_steps;
 use crate::wording::verify_steps::LoggedVerifyStep;
 use axiom_agents::crashed_tasks::earlier_attempts;
 use axiom_agents::merge::had_nothing;
+use axiom_agents::merge::lost_merges::is_in_target;
 use axiom_agents::supervise::keeper_now::cut_off;
 use axiom_agents::task_diff;
 use axiom_agents::tasks::{seen_state, usage};
@@ -106,13 +107,14 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
 fn in_words<'a>(
     groups: &TaskGroupTree<'a>,
     task: &'a Task,
-    (merged, branch): (Option<String>, Option<&RefName>),
+    (merged, branch): (Option<(String, bool)>, Option<&RefName>),
     (verification, used): (&[LoggedVerifyStep<'_>], &[BudgetUsage]),
 ) -> StyledText {
     let state = groups.state();
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
-    row("status", status_words(groups, task));
+    let is_lost = merged.as_ref().is_some_and(|(_, is_there)| !is_there);
+    row("status", status_words(groups, task, is_lost));
     if let Some(reason) = &task.reason {
         row("reason", reason.clone());
     }
@@ -143,7 +145,7 @@ fn in_words<'a>(
     rows.extend(agent_of(state, task));
     rows.extend(verification.iter().flat_map(|step| verify_steps::rows(&task.id, step)));
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
-    if let Some(merged) = merged {
+    if let Some((merged, _)) = merged {
         row("merged", merged);
     }
     let workspace = state.restorable.workspaces.get(&task.id).map(|workspace| workspace.path.clone());
@@ -218,15 +220,14 @@ fn facts(rows: Vec<Vec<String>>) -> StyledGrid {
 }
 
 /// Where its work is. A commit that is not its own says nothing about it. A human may have taken the target back by git alone.
-fn merged_words(ctx: &Context, task: &TaskId, merged: &MergedTaskWork) -> String {
+fn merged_words(ctx: &Context, task: &TaskId, merged: &MergedTaskWork) -> (String, bool) {
     let target = merged.target.short();
     if had_nothing(ctx, task, merged) {
-        return format!("nothing to merge: {target} has all of it");
+        return (format!("nothing to merge: {target} has all of it"), true);
     }
-    let tip = ctx.repo.refs().read_ref(&merged.target).ok().flatten();
-    let is_there = tip.is_none_or(|tip| ctx.repo.history().is_ancestor(&merged.commit, &tip).unwrap_or(true));
+    let is_there = is_in_target(ctx, task, merged);
     let since = if is_there { "" } else { ", which does not have it any more" };
-    format!("{} into {target}{since}", merged.commit.short())
+    (format!("{} into {target}{since}", merged.commit.short()), is_there)
 }
 
 /// What it needs of others before it begins.

@@ -93,10 +93,14 @@ impl<'a> TaskJson<'a> {
     }
 }
 
-/// The status in words. For `done` it shows whether the work is merged.
-pub fn status_words<'a>(groups: &TaskGroupTree<'a>, task: &'a Task) -> String {
+/// The status in words. For `done` it shows whether the work is merged, and whether that `is_lost`: its target has it no longer.
+pub fn status_words<'a>(groups: &TaskGroupTree<'a>, task: &'a Task, is_lost: bool) -> String {
     let shown = DisplayedTaskStatus::of(groups, task).in_words();
-    if task.merged.is_some() && task.status == TaskStatus::Done { format!("{shown}, merged") } else { shown.to_owned() }
+    match &task.merged {
+        Some(_) if task.status == TaskStatus::Done && is_lost => format!("{shown}, was merged"),
+        Some(_) if task.status == TaskStatus::Done => format!("{shown}, merged"),
+        Some(_) | None => shown.to_owned(),
+    }
 }
 
 /// Ids separated by commas; the text `none` where there are none.

@@ -172,8 +172,12 @@ fn plan_undo(ctx: &Context, id: Option<&str>) -> Result<PanelPreview> {
     let preview = undo::check(ctx, &chosen);
     let preview = preview.map_err(|error| with_possible(ctx, &asked, explain(ctx, &chosen.transaction, error)))?;
     let text = UndoOutcomeJson::before(&chosen, &preview).plan(&chosen, &here(ctx));
-    let way = "To take it back: git axiom redo";
-    Ok(PanelPreview { lines: with_way_back(&text, way), deed: Some(PanelAction::Undo(chosen.transaction.id.to_string())) })
+    // What is done again is undone again: a plain redo would mean another one.
+    let way = match &chosen.transaction.undo.of {
+        Some(undone) if chosen.redo => format!("To take it back: git axiom undo {undone}"),
+        Some(_) | None => "To take it back: git axiom redo".to_owned(),
+    };
+    Ok(PanelPreview { lines: with_way_back(&text, &way), deed: Some(PanelAction::Undo(chosen.transaction.id.to_string())) })
 }
 
 fn places(ctx: &Context, agent: &str) -> Result<PanelAnswer> {

@@ -41,11 +41,13 @@ pub fn seen(ctx: &Context, now: Timestamp, before: Option<PanelSnapshot>, files:
     let state = ctx.state();
     let (tasks, gates) = match before {
         Some(PanelSnapshot { seq, tasks, waiting, .. })
-            if seq == state.seq && !says_more(ctx, &report) && are_cut_off(&tasks, &report.cut_off()) =>
+            if seq == state.seq && !says_more(ctx, &report) && fits_what_is_seen(&tasks, &report) =>
         {
             (tasks, waiting.into_iter().filter(|row| matches!(row.what, WaitingRowKind::Gate(_))).collect())
         }
-        Some(_) | None => (tasks(seen_state::with_what_was_said(ctx)?.as_ref(), report.cut_off()), gates(state)),
+        Some(_) | None => {
+            (tasks(seen_state::with_what_was_said(ctx)?.as_ref(), report.cut_off(), &report.lost_merges), gates(state))
+        }
     };
     let waiting = recovery_and_trust::with_gates(&report.recovery, gates, files.why_not(ctx));
     let counts = counts(&report);
@@ -61,10 +63,15 @@ fn says_more(ctx: &Context, report: &StatusDocument) -> bool {
     !report.attended && ctx.state().busy_agents().any(|agent| agent.token().is_some())
 }
 
-/// Whether these and no others were seen to be cut off.
-fn are_cut_off(rows: &[TaskRow], cut_off: &HashSet<TaskId>) -> bool {
+/// Whether these and no others were seen to be cut off, or no longer in their targets: no event tells of it.
+fn fits_what_is_seen(rows: &[TaskRow], report: &StatusDocument) -> bool {
+    let cut_off = report.cut_off();
     let seen = rows.iter().filter(|row| row.status.is_cut_off());
-    seen.clone().count() == cut_off.len() && seen.clone().all(|row| cut_off.contains(row.id.as_str()))
+    let lost = rows.iter().filter(|row| row.status.is_lost);
+    seen.clone().count() == cut_off.len()
+        && seen.clone().all(|row| cut_off.contains(row.id.as_str()))
+        && lost.clone().count() == report.lost_merges.len()
+        && lost.clone().all(|row| report.lost_merges.iter().any(|task| task.as_str() == row.id))
 }
 
 fn session(ctx: &Context, report: &StatusDocument) -> PanelSession {
@@ -187,7 +194,7 @@ fn nobody(id: String, runner: AgentRowRunner) -> AgentRow {
 }
 
 /// The tasks as a tree: each after the group that it is a part of, in the order of their names.
-fn tasks(state: &State, cut_off: HashSet<TaskId>) -> Vec<TaskRow> {
+fn tasks(state: &State, cut_off: HashSet<TaskId>, lost: &[TaskId]) -> Vec<TaskRow> {
     let groups = TaskGroupTree::with_cut_off(state, cut_off);
     let power = unblocking_power(state);
     let open = state.restorable.tasks.values().filter(|task| task.status != TaskStatus::Archived);
@@ -208,7 +215,8 @@ fn tasks(state: &State, cut_off: HashSet<TaskId>) -> Vec<TaskRow> {
         status: TaskRowStatus {
             stored: task.status,
             shown: DisplayedTaskStatus::of(&groups, task),
-            merged: task.merged.is_some() && task.status == TaskStatus::Done,
+            merged: task.merged.is_some() && task.status == TaskStatus::Done && !lost.contains(&task.id),
+            is_lost: lost.contains(&task.id),
         },
         progress: groups.progress(task),
         after: task.after.iter().map(ToString::to_string).collect(),

@@ -43,6 +43,8 @@ pub struct StatusDocument {
     pub decided: Vec<OpenGateJson>,
     /// Tasks that are done and wait to be merged, where no gate says why they wait.
     pub to_merge: Vec<MergeQueueJson>,
+    /// Tasks that were merged, and whose target no longer has that (of the newest 50 merges), by id: a human took it back by git alone.
+    pub lost_merges: Vec<TaskId>,
     /// Tasks that do not go on unless a human does something, by id.
     pub stuck: Vec<StuckTaskJson>,
     /// What is being done now besides the programs of agents.

@@ -28,7 +28,8 @@ use axiom_safety::attach::attach_status::AttachStatus;
 pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocument {
     let alive = who.supervisor;
     let session = state.record.session.as_ref();
-    let (tasks, progress) = count_tasks(state);
+    let (tasks, mut progress) = count_tasks(state);
+    progress.merged = progress.merged.saturating_sub(u32::try_from(who.lost_merges.len()).unwrap_or(u32::MAX));
     let metadata = SessionMetadataJson {
         started_at: session.map(|session| session.started_at),
         target: session.map(|session| session.target.clone()),
@@ -73,6 +74,7 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
         gates: lines(waiting),
         decided: lines(decided),
         to_merge: to_merge(state),
+        lost_merges: who.lost_merges.clone(),
         stuck: natural::sorted(stuck(state), |task| task.id.as_str()).into_iter().map(|task| stuck_line(state, task)).collect(),
         doing: Vec::new(),
         delays: delays(state, who.session),

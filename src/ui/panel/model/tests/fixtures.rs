@@ -57,7 +57,7 @@ pub(super) fn task(id: &str, title: &str, depth: usize, (stored, shown): (TaskSt
         title: title.to_owned(),
         kind: if depth == 0 { TaskKind::Group } else { TaskKind::Task },
         depth,
-        status: TaskRowStatus { stored, shown, merged: false },
+        status: TaskRowStatus { stored, shown, merged: false, is_lost: false },
         progress: 0,
         after: Vec::new(),
         unblocks: 0,

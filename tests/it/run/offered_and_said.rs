@@ -1,0 +1,104 @@
+//! What is offered can be done, what was refused is not told as done, and what git took out of the target is not called merged.
+
+use git_axiom::base::error::Code;
+use serde_json::json;
+
+use crate::session_support::{World, wait_until};
+
+/// A human's `git reset` takes merges out of the target, of which no event tells; a rebase makes them anew.
+#[test]
+fn what_the_target_no_longer_has_is_not_called_merged_and_what_was_made_anew_is() {
+    let world = World::new();
+    for name in ["one", "two"] {
+        world.task(name, &format!("echo 1 > {name}"), &[]);
+        world.autopilot(&[]).code(0);
+    }
+    let merged = || {
+        let status = world.env.json(&["status"]);
+        (status["progress"]["merged"].as_u64().unwrap(), status["lostMerges"].clone())
+    };
+    assert_eq!(merged(), (2, json!([])));
+    world.env.git(&["checkout", "-q", "-b", "other", "HEAD~2"]);
+    world.env.git(&["commit", "-q", "--allow-empty", "-m", "of another"]);
+    world.env.git(&["checkout", "-q", "main"]);
+    world.env.git(&["rebase", "-q", "other"]);
+    assert_eq!(merged(), (2, json!([])), "the commits were made anew");
+    world.env.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    assert_eq!(merged(), (1, json!(["two"])));
+    let status = world.env.ok(&["status"]);
+    assert!(status.contains("2 done (1 merged, 1 no longer)") && status.contains("no longer in the target: two"), "{status}");
+    let list = world.env.ok(&["task", "list"]);
+    assert!(list.contains("done, was merged") && list.contains("done, merged"), "{list}");
+    world.autopilot(&[]).code(0);
+    let log = world.env.ok(&["log", "-n", "1"]);
+    assert!(log.contains("every task was merged, and the target no longer has two"), "{log}");
+    // What comes after it hides nothing.
+    world.task("three", "echo 1 > three", &[]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(merged(), (2, json!(["two"])));
+}
+
+#[test]
+fn a_request_that_the_session_refused_is_not_told_as_one_that_was_done() {
+    let world = World::new();
+    world.waiting_task("a");
+    let live = world.start_until_begun();
+    world.env.axiom(&["resume"]).fails_with(Code::InvalidTransition);
+    let asked = |log: &str| log.lines().filter(|line| line.ends_with("resume")).count();
+    assert_eq!(asked(&world.env.ok(&["log"])), 0);
+    assert_eq!(asked(&world.env.ok(&["log", "--all"])), 1);
+    world.env.ok(&["pause"]);
+    world.env.ok(&["resume"]);
+    assert_eq!(asked(&world.env.ok(&["log"])), 1);
+    world.signal_file("go");
+    live.wait().code(0);
+}
+
+/// Where an agent would be stopped whose work is then committed, on a branch that the undo moves, it is refused.
+#[test]
+fn an_operation_that_moved_a_task_on_which_an_agent_works_again_is_not_offered_to_be_undone() {
+    let world = World::new();
+    world.task("slow", &format!("echo 1 >> s.txt; {}", world.until_go()), &[]);
+    let live = world.start_staying("1");
+    let works = || wait_until("it works", || world.works_on("slow") && world.env.ok(&["diff", "slow"]).contains("s.txt"));
+    works();
+    world.env.ok(&["checkpoint", "create", "mine"]);
+    world.env.ok(&["rollback", "mine", "--yes"]);
+    let newest = world.env.json(&["log", "-n", "1"])["operations"][0].clone();
+    let id = newest["id"].as_str().unwrap().to_owned();
+    let offered = || world.env.ok(&["log", "--undoable"]).contains(&id);
+    assert!(newest["what"].as_str().unwrap().starts_with("rollback to checkpoint mine") && offered(), "{newest}");
+    world.wait_for_gate("claim-slow");
+    world.env.ok(&["gate", "approve", "claim-slow"]);
+    works();
+    world.env.axiom(&["undo", &id, "--yes"]).fails_with(Code::ChangedMeanwhile);
+    assert!(!offered());
+    world.signal_file("go");
+    world.wait_until_merged("slow");
+    world.quits_well(live);
+}
+
+/// A picture names commands that do what is said of them.
+#[test]
+fn the_graph_offers_a_rollback_that_ends_in_a_conflict_as_one_to_be_resolved() {
+    let world = World::new();
+    world.env.write("a", b"a\nb\nc\n");
+    world.env.git(&["add", "a"]);
+    world.env.git(&["commit", "-q", "-m", "a"]);
+    for (name, edit) in [("one", "sed -i s/b/bb/ a"), ("two", "sed -i s/bb/bbb/ a"), ("apart", "echo 1 > other")] {
+        world.task(name, edit, &[]);
+        world.autopilot(&[]).code(0);
+        world.env.git(&["commit", "-q", "--allow-empty", "-m", &format!("after {name}")]);
+    }
+    let graph = world.env.json(&["graph"]);
+    let offered = |task: &str| {
+        let moments = graph["moments"].as_array().unwrap().iter();
+        let mut merge = moments.filter(|moment| moment["what"] == format!("merge {task} into main"));
+        merge.next().unwrap()["command"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(offered("one"), "git axiom rollback task one --resolve");
+    world.env.axiom(&["rollback", "task", "one", "--yes"]).fails_with(Code::MergeConflict);
+    let last = offered("two");
+    assert_eq!(last, "git axiom rollback task two");
+    world.env.ok(&["rollback", "task", "two", "--yes"]);
+}
