@@ -29,7 +29,7 @@ use git_axiom::model::base::text::ValueChange;
 use git_axiom::model::journal::journaled_changes::HeadState;
 
 /// Where a test run begins, and how many states it tries.
-const TRIED: (u64, u64) = (20_260_113, 300);
+const TRIED: (u64, u64) = (20_260_113, 200);
 
 #[test]
 fn whatever_state_a_worktree_is_in_comes_back() {

@@ -14,7 +14,7 @@ use crate::common::random::Random;
 use crate::common::trials::{AskedCases, case_of};
 
 /// How many histories are tried when nothing else is asked.
-const HISTORIES: u64 = 20;
+const HISTORIES: u64 = 12;
 
 const PATHS: [&str; 9] =
     ["a.txt", "b.lock", "CHANGES", "d/a.txt", "d/b.lock", "d/e/CHANGES", "d/e/long.txt", "f/x.bin", "f/g/y.txt"];

@@ -47,7 +47,7 @@ fn length_of_a_run() -> Duration {
 #[test]
 fn a_killed_supervisor_loses_nothing_and_the_next_run_finishes() {
     // Every third time the recovering session is killed too.
-    let rounds = rounds("kill the supervisor", 10, |seed| if seed % 3 == 2 { 2 } else { 1 });
+    let rounds = rounds("kill the supervisor", 6, |seed| if seed % 3 == 2 { 2 } else { 1 });
     let (wanted, killed) = (rounds.len(), AtomicUsize::new(0));
     several_at_a_time(rounds, |Round { moments, note }| {
         let world = planned();
@@ -74,7 +74,7 @@ fn a_killed_supervisor_loses_nothing_and_the_next_run_finishes() {
 
 #[test]
 fn a_machine_that_dies_loses_nothing_and_the_next_run_finishes() {
-    let rounds = rounds("kill everything", 5, |_| 1);
+    let rounds = rounds("kill everything", 3, |_| 1);
     let (wanted, killed) = (rounds.len(), AtomicUsize::new(0));
     several_at_a_time(rounds, |Round { moments, note }| {
         let world = planned();

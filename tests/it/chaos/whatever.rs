@@ -158,7 +158,7 @@ fn intervenes(world: &World, deed: &[&[&str]], note: &str) {
 
 #[test]
 fn whatever_dies_the_work_goes_on() {
-    let seeds = AskedCases::read().seeds_or_clock("whatever dies", 10);
+    let seeds = AskedCases::read().seeds_or_clock("whatever dies", 6);
     let (wanted, killed) = (seeds.end - seeds.start, AtomicUsize::new(0));
     several_at_a_time(seeds.collect(), |seed| {
         let mut random = Random::of(seed);

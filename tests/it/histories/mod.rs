@@ -38,7 +38,7 @@ use crate::common::workers::try_asked;
 use place::Place;
 
 /// Where a test run begins, and how many histories it tells.
-const TOLD: (u64, u64) = (1, 20);
+const TOLD: (u64, u64) = (1, 12);
 /// Steps of a history.
 const STEPS: u64 = 24;
 

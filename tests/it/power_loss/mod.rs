@@ -26,7 +26,7 @@ fn nothing_acknowledged_is_lost_at_a_power_loss() {
         None => {
             let seed = asked.seed(1);
             eprintln!("AXIOM_SEED={seed}");
-            trial::Plan::Short { seed, time: asked.seconds(20) / chosen.len() as u32 }
+            trial::Plan::Short { seed, time: asked.seconds(12) / chosen.len() as u32 }
         }
     };
     let faults: usize = chosen.into_iter().map(|each| trial::run(each, &plan)).sum();

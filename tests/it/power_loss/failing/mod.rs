@@ -22,7 +22,7 @@ use bench::{Bench, Trial};
 use inject::Fault;
 
 /// How long an ordinary test run draws.
-const SECONDS: u64 = 20;
+const SECONDS: u64 = 12;
 
 /// How many calls of a verb fail before the next verb is drawn: each has to be recorded first.
 const OF_A_VERB: usize = 3;
