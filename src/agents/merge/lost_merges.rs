@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::had_nothing;
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName};
+use axiom_model::state::current_state::State;
 use axiom_model::work::tasks::task::{MergedTaskWork, Task, TaskStatus};
 use axiom_safety::context::handle::Context;
 
@@ -27,6 +28,12 @@ pub fn lost_merges(ctx: &Context) -> Vec<TaskId> {
     let mut lost: Vec<TaskId> = lost.map(|(task, _)| task.clone()).collect();
     lost.sort();
     lost
+}
+
+/// The groups that are not completed, since these of their parts are in the target no longer.
+pub fn groups_of(state: &State, lost: &[TaskId]) -> BTreeSet<TaskId> {
+    let tasks = lost.iter().filter_map(|task| state.restorable.tasks.get(task));
+    tasks.flat_map(|task| state.restorable.groups_around(task)).map(|group| group.id.clone()).collect()
 }
 
 /// Whether the target of a merge has it still.

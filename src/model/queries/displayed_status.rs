@@ -66,6 +66,12 @@ impl DisplayedTaskStatus {
         }
     }
 
+    /// The status of a group of which a part `is_lost`: it was merged, and its target has it no longer.
+    #[must_use]
+    pub const fn unless_lost(self, is_lost: bool) -> Self {
+        if is_lost && matches!(self, Self::Completed) { Self::InProgress } else { self }
+    }
+
     /// The status in words.
     pub const fn in_words(self) -> &'static str {
         if matches!(self, Self::InProgress) { "in progress" } else { self.as_str() }

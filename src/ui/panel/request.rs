@@ -56,8 +56,16 @@ pub enum PanelAction {
     Pause,
     PauseAtOnce,
     Resume,
-    Stop(String),
-    Kill(String),
+    /// Of an agent that works on this task; nothing: the planner.
+    Stop {
+        agent: String,
+        task: Option<String>,
+    },
+    /// As [`PanelAction::Stop`].
+    Kill {
+        agent: String,
+        task: Option<String>,
+    },
     Redirect {
         agent: String,
         to: String,
@@ -110,7 +118,7 @@ impl PanelAction {
         match self {
             Self::Pause | Self::Resume | Self::Unblock(_) | Self::Checkpoint(_) => true,
             Self::Mode(mode) => *mode != SessionMode::Autopilot,
-            Self::PauseAtOnce | Self::Stop(_) | Self::Kill(_) | Self::Redirect { .. } | Self::Block { .. } => false,
+            Self::PauseAtOnce | Self::Stop { .. } | Self::Kill { .. } | Self::Redirect { .. } | Self::Block { .. } => false,
             Self::DeleteCheckpoints(_) | Self::CleanUpCheckpoints(_) | Self::CompactCheckpoints => false,
             Self::Quit | Self::CheckpointAndQuit => false,
             Self::AddTask(_) | Self::Approve { .. } | Self::Reject { .. } | Self::Answer { .. } => false,
@@ -124,8 +132,8 @@ impl PanelAction {
         match self {
             Self::Pause | Self::PauseAtOnce => "pausing".to_owned(),
             Self::Resume => "resuming".to_owned(),
-            Self::Stop(agent) => format!("stopping {agent}"),
-            Self::Kill(agent) => format!("killing {agent}"),
+            Self::Stop { agent, task: _ } => format!("stopping {agent}"),
+            Self::Kill { agent, task: _ } => format!("killing {agent}"),
             Self::Redirect { agent, to } => format!("sending {agent} to {to}"),
             Self::Block { task, .. } => format!("blocking {task}"),
             Self::Unblock(task) => format!("unblocking {task}"),

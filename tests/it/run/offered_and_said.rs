@@ -82,7 +82,7 @@ fn an_operation_that_moved_a_task_on_which_an_agent_works_again_is_not_offered_t
 #[test]
 fn the_graph_offers_a_rollback_that_ends_in_a_conflict_as_one_to_be_resolved() {
     let world = World::new();
-    world.env.write("a", b"a\nb\nc\n");
+    world.env.write("a", "a\nb\nc\n");
     world.env.git(&["add", "a"]);
     world.env.git(&["commit", "-q", "-m", "a"]);
     for (name, edit) in [("one", "sed -i s/b/bb/ a"), ("two", "sed -i s/bb/bbb/ a"), ("apart", "echo 1 > other")] {
@@ -101,4 +101,44 @@ fn the_graph_offers_a_rollback_that_ends_in_a_conflict_as_one_to_be_resolved() {
     let last = offered("two");
     assert_eq!(last, "git axiom rollback task two");
     world.env.ok(&["rollback", "task", "two", "--yes"]);
+}
+
+/// A human's own change is in the way of a merge only as long as it is there.
+#[test]
+fn a_merge_goes_on_by_itself_once_what_was_in_its_way_is_gone() {
+    let world = World::new();
+    world.env.write("a", "a\n");
+    world.env.git(&["add", "a"]);
+    world.env.git(&["commit", "-q", "-m", "a"]);
+    world.env.write("a", "mine\n");
+    world.task("edit", "echo 1 >> a", &[]);
+    let live = world.start_staying("1");
+    let reason = world.wait_for_gate("merge-edit")["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("in the way: a"), "{reason}");
+    world.env.write("b", "another change of mine\n");
+    world.env.git(&["checkout", "-q", "--", "a"]);
+    world.wait_until_merged("edit");
+    world.quits_well(live);
+}
+
+/// A step of the session is called by what an undo of it takes back.
+#[test]
+fn a_step_that_deletes_a_branch_is_not_called_a_pause() {
+    let world = World::new();
+    for name in ["one", "two"] {
+        world.task(name, &format!("echo 1 > {name}"), &[]);
+    }
+    let live = world.start_staying("1");
+    world.wait_until_merged("one");
+    world.wait_until_merged("two");
+    let checkpoints = world.env.json(&["checkpoint", "list"]);
+    let mut names = checkpoints["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap());
+    let after = names.rfind(|name| name.starts_with("after-one")).unwrap().to_owned();
+    world.env.ok(&["rollback", &after, "--yes"]);
+    wait_until("the branch that came back is gone", || !world.env.git(&["branch"]).contains("axiom/one"));
+    let all = world.env.json(&["log", "--all", "-n", "100"]);
+    for step in all["operations"].as_array().unwrap().iter().filter(|step| step["undoable"] == true) {
+        assert!(!step["what"].as_str().unwrap().starts_with("session"), "{step}");
+    }
+    world.quits_well(live);
 }

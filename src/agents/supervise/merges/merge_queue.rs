@@ -1,6 +1,7 @@
 //! The merges of a session, and what is known of each while it waits.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Instant;
 
 use super::conflict_gone::SeenInConflict;
 use super::merged_by_hand::SeenApart;
@@ -26,6 +27,8 @@ pub(crate) struct MergeQueue {
     pub(crate) seen_apart: SeenApart,
     /// Conflicts that a human was asked to settle.
     pub(crate) seen_in_conflict: SeenInConflict,
+    /// When it was looked last whether something is still in the way of a merge.
+    pub(crate) way_looked_at: HashMap<TaskId, Instant>,
 }
 
 impl MergeQueue {

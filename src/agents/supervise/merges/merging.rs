@@ -1,11 +1,14 @@
 //! Choosing the next merge, and handling its outcome.
 
+use std::time::{Duration, Instant};
+
 use super::conflicts::settle_conflict;
 use super::merge_failing::merge_waits_or_failed;
-use super::merge_gates::{wait_at_gate, wait_for_a_look};
+use super::merge_gates::{wait_at_gate, wait_for_a_look, wait_for_the_way};
 use super::merge_queue::MergeQueue;
 use super::shared_stash::taken_from_stash;
 use crate::merge::MergeOutcome;
+use crate::merge::preview::MergePreviewOutcome;
 use crate::supervise::core::SessionCore;
 use crate::supervise::core::desk::SessionDesk;
 use crate::supervise::setup::SessionSetup;
@@ -17,12 +20,16 @@ use axiom_model::queries::needs;
 use axiom_model::work::endings::failures::{SessionStep, SharedSessionStep};
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, is_for_trust};
 use axiom_model::work::guarded::AllowedGuardedFiles;
+use axiom_model::work::iteration::ReviewCause;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspace_submodules;
 use axiom_safety::running::hooks::commit_hooks;
 use axiom_safety::settings::trust::is_approved_by_now;
+
+/// How often it is looked whether something is still in the way of a merge.
+const WAY_EVERY: Duration = Duration::from_secs(2);
 
 /// What follows a look at the tasks that are done.
 pub(crate) enum NextMerge {
@@ -84,6 +91,10 @@ impl MergeQueue {
                 core.desk.close_gate(GateKind::Merge, &task, "the conflict is gone: both sides merge without one now")?;
                 return Ok(NextMerge::Done);
             }
+            if self.way_is_free(&core.desk, &task) {
+                core.desk.close_gate(GateKind::Merge, &task, "what was in the way is gone")?;
+                return Ok(NextMerge::Done);
+            }
             if self.waits_for_stash(&mut core.desk, &task)? {
                 return Ok(NextMerge::Done);
             }
@@ -120,6 +131,23 @@ impl MergeQueue {
             && !self.tried_since_approved.contains(task)
             && is_approved_by_now(desk.ctx)
             && self.tried_since_approved.insert(task.clone())
+    }
+
+    /// Whether what a merge waits for at its gate is not in its way any more. No event tells of it, so it is looked at now and then.
+    fn way_is_free(&mut self, desk: &SessionDesk<'_>, task: &TaskId) -> bool {
+        let waits = |gate: &&Gate| gate.cause == Some(ReviewCause::InTheWay) && gate.decision.is_none();
+        let Some(gate) = desk.gate(GateKind::Merge, task).filter(waits) else { return false };
+        if self.way_looked_at.get(task).is_some_and(|at| at.elapsed() < WAY_EVERY) {
+            return false;
+        }
+        self.way_looked_at.insert(task.clone(), Instant::now());
+        match merge::preview::preview(desk.ctx, task, &gate.allows()) {
+            Ok(MergePreviewOutcome::Refused(outcome)) => {
+                !matches!(*outcome, MergeOutcome::InTheWay { what } if what == gate.reason)
+            }
+            Ok(MergePreviewOutcome::Preview(_)) => true,
+            Err(_) => false,
+        }
     }
 
     /// Opens a gate, where none asks it yet, for a merge that may hold what an agent took from the user's stash; returns whether it was
@@ -170,7 +198,10 @@ impl MergeQueue {
                 self.is_merged(core, task)
             }
             MergeOutcome::Conflict { files, target } => settle_conflict(&mut core.desk, &core.setup, task, &files, target),
-            MergeOutcome::InTheWay { what } => wait_at_gate(&mut core.desk, task, what, &[]),
+            MergeOutcome::InTheWay { what } => {
+                self.way_looked_at.insert(task.clone(), Instant::now());
+                wait_for_the_way(&mut core.desk, task, what)
+            }
             MergeOutcome::Guarded { files } => wait_for_a_look(&mut core.desk, task, &files),
             MergeOutcome::Unverified { of: _, failed } => self.verify_merge(core, task, failed.as_deref()),
             MergeOutcome::TargetMissing { target } => {

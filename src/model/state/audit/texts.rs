@@ -119,7 +119,8 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         // It was never made, or another task has it now: what follows says so.
         Event::WorkspaceClosed { task, trash: None, .. } => (1, format!("{task} has no workspace any more")),
         Event::MergedBranchesLeave { refs } => {
-            (2, format!("{} deleted: merged", branches(refs.iter().map(|change| &change.name))))
+            // It can be taken back, so the step is called by it and not by the pause or the release beside it.
+            (6, format!("{} deleted: merged", branches(refs.iter().map(|change| &change.name))))
         }
         Event::MergedBranchesLeft { gone, stay } if stay.is_empty() => (1, format!("{} deleted", branches(gone))),
         Event::MergedBranchesLeft { gone: _, stay } => (1, format!("{} not deleted: somebody moved it", branches(stay))),

@@ -9,7 +9,7 @@ use crate::cli::screen::Screen;
 use crate::cli::styled::StyledText;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::look;
-use axiom_agents::merge::lost_merges::lost_merges;
+use axiom_agents::merge::lost_merges::{groups_of, lost_merges};
 use axiom_agents::supervise::keeper_now::cut_off;
 use axiom_agents::tasks::seen_state;
 use axiom_base::env;
@@ -88,11 +88,13 @@ pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
 
 fn rows<'a>(groups: &TaskGroupTree<'a>, tasks: &[&'a Task], lost: &[TaskId]) -> StyledText {
     let mut rows = vec![["ID", "STATUS", "PROGRESS", "AFTER", "TITLE"].map(StyledCell::from).to_vec()];
+    let open_groups = groups_of(groups.state(), lost);
     for task in tasks {
+        let is_lost = lost.contains(&task.id) || open_groups.contains(&task.id);
         let kind = if task.kind == TaskKind::Task { String::new() } else { format!(" [{}]", task.kind) };
         rows.push(vec![
             task.id.to_string().into(),
-            StyledCell::status(status_words(groups, task, lost.contains(&task.id))),
+            StyledCell::status(status_words(groups, task, is_lost)),
             format!("{:>3}%", groups.progress(task)).into(),
             joined(&task.after, "-").into(),
             format!("{}{kind}", task.title).into(),

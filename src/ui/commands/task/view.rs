@@ -93,9 +93,10 @@ impl<'a> TaskJson<'a> {
     }
 }
 
-/// The status in words. For `done` it shows whether the work is merged, and whether that `is_lost`: its target has it no longer.
+/// The status in words. For `done` it shows whether the work is merged, and whether that `is_lost`: its target has it
+/// no longer, or not all of a group.
 pub fn status_words<'a>(groups: &TaskGroupTree<'a>, task: &'a Task, is_lost: bool) -> String {
-    let shown = DisplayedTaskStatus::of(groups, task).in_words();
+    let shown = DisplayedTaskStatus::of(groups, task).unless_lost(is_lost).in_words();
     match &task.merged {
         Some(_) if task.status == TaskStatus::Done && is_lost => format!("{shown}, was merged"),
         Some(_) if task.status == TaskStatus::Done => format!("{shown}, merged"),

@@ -51,8 +51,8 @@ fn done(ctx: &mut Context, deed: &PanelAction) -> Result<String> {
         PanelAction::Pause => pausing::pause(ctx, PauseTiming::AtBoundary, false, &mut SilentPanelWatch).map(|_| String::new()),
         PanelAction::PauseAtOnce => pausing::pause(ctx, PauseTiming::AtOnce, false, &mut SilentPanelWatch).map(|_| String::new()),
         PanelAction::Resume => pausing::resume(ctx).map(|_| told::RESUMED.to_owned()),
-        PanelAction::Stop(agent) => end(ctx, agent, TaskHalt::Stop),
-        PanelAction::Kill(agent) => end(ctx, agent, TaskHalt::Kill),
+        PanelAction::Stop { agent, task } => end(ctx, agent, task.as_deref(), TaskHalt::Stop),
+        PanelAction::Kill { agent, task } => end(ctx, agent, task.as_deref(), TaskHalt::Kill),
         PanelAction::Redirect { agent, to } => send(ctx, agent, to),
         PanelAction::Block { task, reason } => {
             let blocked = blocking::block(ctx, &[TaskId::new(task.clone())?], reason, &mut SilentPanelWatch)?;
@@ -111,15 +111,16 @@ fn done(ctx: &mut Context, deed: &PanelAction) -> Result<String> {
     }
 }
 
-fn end(ctx: &mut Context, agent: &str, halt: TaskHalt) -> Result<String> {
+/// Ends an agent where it works on what was shown.
+fn end(ctx: &mut Context, agent: &str, task: Option<&str>, halt: TaskHalt) -> Result<String> {
     let how = AgentEndRequest { halt, afterwards: AfterHalt::Waits };
-    let ended = interventions::end_agents(
-        ctx,
-        &[AgentId::new(agent.to_owned())?],
-        how,
-        SupervisorOptions::attending(),
-        &mut SilentPanelWatch,
-    )?;
+    let id = AgentId::new(agent.to_owned())?;
+    let now = ctx.state().restorable.agents.get(&id).and_then(|agent| agent.work.as_ref());
+    if let Some(now) = now.filter(|now| task.is_some_and(|task| now.task.as_str() != task)) {
+        let what = format!("{agent} works on {} by now, and was not ended", now.task);
+        return Err(Error::new(Code::ChangedMeanwhile, what).hint("look at it again"));
+    }
+    let ended = interventions::end_agents(ctx, &[id], how, SupervisorOptions::attending(), &mut SilentPanelWatch)?;
     if ended.is_empty() {
         return Ok(format!("{agent} is not working any more."));
     }

@@ -120,8 +120,8 @@ fn plan(ctx: &mut Context, deed: &PanelAction) -> Result<PanelPreview> {
         | PanelAction::Quit
         | PanelAction::CheckpointAndQuit
         | PanelAction::Mode(_) => no_dry_run(deed),
-        PanelAction::Stop(_)
-        | PanelAction::Kill(_)
+        PanelAction::Stop { .. }
+        | PanelAction::Kill { .. }
         | PanelAction::Redirect { .. }
         | PanelAction::Block { .. }
         | PanelAction::Unblock(_) => no_dry_run(deed),

@@ -110,7 +110,7 @@ fn goes_on(ctx: &mut Context) -> Option<&'static str> {
 /// What is told where panels were killed: nothing gave their terminals back.
 fn was_killed(many: usize) -> Option<PanelNotice> {
     let text = "a panel was killed here; if its terminal is odd, close this and type: reset";
-    (many > 0).then(|| PanelNotice { bad: true, text: text.to_owned() })
+    (many > 0).then(|| PanelNotice { bad: true, text: text.to_owned(), at: env::now() })
 }
 
 struct Panel {

@@ -10,6 +10,7 @@ use crate::panel::snapshot::{
     TaskRowStatus, WaitingRow, WaitingRowKind,
 };
 use crate::wording::checkpoints::size_text;
+use axiom_agents::merge::lost_merges::groups_of;
 use axiom_agents::supervise::status;
 use axiom_agents::supervise::status::{AgentStatusJson, StatusDocument};
 use axiom_agents::tasks::seen_state;
@@ -196,6 +197,7 @@ fn nobody(id: String, runner: AgentRowRunner) -> AgentRow {
 /// The tasks as a tree: each after the group that it is a part of, in the order of their names.
 fn tasks(state: &State, cut_off: HashSet<TaskId>, lost: &[TaskId]) -> Vec<TaskRow> {
     let groups = TaskGroupTree::with_cut_off(state, cut_off);
+    let open_groups = groups_of(state, lost);
     let power = unblocking_power(state);
     let open = state.restorable.tasks.values().filter(|task| task.status != TaskStatus::Archived);
     let cases: Vec<&Task> = natural::sorted(open, |task| task.id.as_str());
@@ -214,7 +216,7 @@ fn tasks(state: &State, cut_off: HashSet<TaskId>, lost: &[TaskId]) -> Vec<TaskRo
         depth,
         status: TaskRowStatus {
             stored: task.status,
-            shown: DisplayedTaskStatus::of(&groups, task),
+            shown: DisplayedTaskStatus::of(&groups, task).unless_lost(open_groups.contains(&task.id)),
             merged: task.merged.is_some() && task.status == TaskStatus::Done && !lost.contains(&task.id),
             is_lost: lost.contains(&task.id),
         },

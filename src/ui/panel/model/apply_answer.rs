@@ -19,15 +19,15 @@ pub(super) fn answered(model: &mut PanelModel, ticket: PanelTicket, answer: Resu
         model.timeline = PanelFetch::Failed(failure.lines);
         return;
     }
-    let wants = |dialog: &PanelDialog| match dialog {
-        PanelDialog::Plan { body, .. }
-        | PanelDialog::Text { body, .. }
-        | PanelDialog::Choose { body, .. }
-        | PanelDialog::Manager { body, .. } => body.waits_for(ticket),
+    let wants = |dialog: &mut PanelDialog| match dialog {
+        PanelDialog::Plan { body, asked, .. } | PanelDialog::Choose { body, asked, .. } => {
+            body.waits_for(ticket) || asked.as_mut().is_some_and(|asked| asked.takes(ticket))
+        }
+        PanelDialog::Text { body, .. } | PanelDialog::Manager { body, .. } => body.waits_for(ticket),
         PanelDialog::Help { .. } | PanelDialog::Menu { .. } | PanelDialog::Typed(_) | PanelDialog::Pausing => false,
     };
     // Who closed the dialog does not want it any more.
-    let Some(place) = model.dialogs.iter().position(wants) else { return };
+    let Some(place) = model.dialogs.iter_mut().position(wants) else { return };
     let mut dialog = model.dialogs.remove(place);
     match answer {
         Ok(answer) => fill(model, &mut dialog, answer),
@@ -38,10 +38,8 @@ pub(super) fn answered(model: &mut PanelModel, ticket: PanelTicket, answer: Resu
 
 fn fail(dialog: &mut PanelDialog, failure: PanelFailure) {
     match dialog {
-        PanelDialog::Plan { body, .. }
-        | PanelDialog::Text { body, .. }
-        | PanelDialog::Choose { body, .. }
-        | PanelDialog::Manager { body, .. } => {
+        PanelDialog::Plan { body, deed, .. } => (*body, *deed) = (DialogBody::Failed(failure.lines), None),
+        PanelDialog::Text { body, .. } | PanelDialog::Choose { body, .. } | PanelDialog::Manager { body, .. } => {
             *body = DialogBody::Failed(failure.lines);
         }
         PanelDialog::Help { .. } | PanelDialog::Menu { .. } | PanelDialog::Typed(_) | PanelDialog::Pausing => {}

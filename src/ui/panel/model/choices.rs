@@ -175,7 +175,15 @@ pub(super) fn choose_at(model: &mut PanelModel, name: String) -> Vec<PanelReques
     let body = DialogBody::Ready(vec!["Whatever you do with it can be undone.".to_owned()]);
     open(
         model,
-        PanelDialog::Choose { title: name.clone(), about: ChoiceDialogSubject::Checkpoint(name), body, items, at: 0, top: 0 },
+        PanelDialog::Choose {
+            title: name.clone(),
+            about: ChoiceDialogSubject::Checkpoint(name),
+            body,
+            items,
+            at: 0,
+            top: 0,
+            asked: None,
+        },
     )
 }
 

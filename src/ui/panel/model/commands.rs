@@ -2,14 +2,15 @@
 
 use super::available_commands::{at_work, impossible, needs_agent, selected_checkpoint};
 use super::choices::choose_at;
-use super::dialog::{ChoiceDialogSubject, DialogTextPurpose, open};
+use super::dialog::{ChoiceDialogSubject, DialogQuestion, DialogTextPurpose, open};
 use super::navigation::{full_screen, go, logs, show, turn};
 use super::{DialogBody, DialogTextInput, PanelDialog, PanelModel, PanelView};
 use crate::panel::input::PanelDirection;
 use crate::panel::keys::PanelCommand;
 use crate::panel::request::{PanelAction, PanelEditTarget, PanelExit, PanelQuestion, PanelRequest};
-use crate::panel::snapshot::{AgentRow, TimelineRowKind, WaitingRowKind};
+use crate::panel::snapshot::{TimelineRowKind, WaitingRowKind};
 use crate::wording::intervention_preview;
+use crate::wording::intervention_preview::BusyAgent;
 use axiom_model::queries::project::LiveSessionStatus;
 use axiom_model::work::sessions::session::SessionMode;
 
@@ -21,12 +22,12 @@ pub(super) fn begin(model: &mut PanelModel, command: PanelCommand) -> Vec<PanelR
     }
     let page = usize::from(model.size.1.saturating_sub(8)).max(1);
     match command {
-        PanelCommand::Stop => on_agent(model, |row| {
-            (format!("STOP {}", row.id), intervention_preview::stop(at_work(row)), PanelAction::Stop(row.id.clone()))
-        }),
-        PanelCommand::Kill => on_agent(model, |row| {
-            (format!("KILL {}", row.id), intervention_preview::kill(at_work(row)), PanelAction::Kill(row.id.clone()))
-        }),
+        PanelCommand::Stop => {
+            end_agent(model, ("STOP", intervention_preview::stop), |agent, task| PanelAction::Stop { agent, task })
+        }
+        PanelCommand::Kill => {
+            end_agent(model, ("KILL", intervention_preview::kill), |agent, task| PanelAction::Kill { agent, task })
+        }
         PanelCommand::Redirect => {
             with_agent(model, |model, id| find_out(model, format!("REDIRECT {id}"), PanelQuestion::Choices(id.to_owned())))
         }
@@ -86,10 +87,14 @@ pub(super) fn begin(model: &mut PanelModel, command: PanelCommand) -> Vec<PanelR
     }
 }
 
-/// A dialog about the selected agent, whose plan is known already.
-fn on_agent(model: &mut PanelModel, plan: impl FnOnce(&AgentRow) -> (String, Vec<String>, PanelAction)) -> Vec<PanelRequest> {
+/// A dialog on how the selected agent is ended, and on the task that it works on.
+fn end_agent(
+    model: &mut PanelModel,
+    (word, preview): (&str, fn(BusyAgent<'_>) -> Vec<String>),
+    deed: fn(String, Option<String>) -> PanelAction,
+) -> Vec<PanelRequest> {
     let Ok(row) = needs_agent(model) else { return Vec::new() };
-    let (title, lines, deed) = plan(row);
+    let (title, lines, deed) = (format!("{word} {}", row.id), preview(at_work(row)), deed(row.id.clone(), row.task.clone()));
     agree(model, title, lines, deed)
 }
 
@@ -105,24 +110,25 @@ fn with_task(model: &mut PanelModel, begin: impl FnOnce(&mut PanelModel, &str) -
 
 /// A dialog with a plan that is known already.
 fn agree(model: &mut PanelModel, title: String, lines: Vec<String>, deed: PanelAction) -> Vec<PanelRequest> {
-    open(model, PanelDialog::Plan { title, body: DialogBody::Ready(lines), deed: Some(deed), top: 0 })
+    open(model, PanelDialog::Plan { title, body: DialogBody::Ready(lines), deed: Some(deed), asked: None, top: 0 })
 }
 
 /// A dialog whose plan is found out first.
 pub(super) fn find_out(model: &mut PanelModel, title: String, question: PanelQuestion) -> Vec<PanelRequest> {
     let ticket = model.fresh_ticket();
     let body = DialogBody::Coming(ticket);
+    let asked = DialogQuestion { question: question.clone(), seq: model.seen.seq, again: None };
     let dialog = match &question {
         PanelQuestion::Plan(_)
         | PanelQuestion::PlanUndo(_)
         | PanelQuestion::PlanSession
         | PanelQuestion::Older(_)
-        | PanelQuestion::Abandoned => PanelDialog::Plan { title, body, deed: None, top: 0 },
-        PanelQuestion::Choices(agent) => choice(title, ChoiceDialogSubject::Redirect(agent.clone()), body),
-        PanelQuestion::Gate(gate) => choice(title, ChoiceDialogSubject::Gate(gate.clone()), body),
-        PanelQuestion::Recovery => choice(title, ChoiceDialogSubject::Recovery, body),
-        PanelQuestion::Trust => choice(title, ChoiceDialogSubject::Trust, body),
-        PanelQuestion::AtWork => choice(title, ChoiceDialogSubject::Quit, body),
+        | PanelQuestion::Abandoned => PanelDialog::Plan { title, body, deed: None, asked: Some(asked), top: 0 },
+        PanelQuestion::Choices(agent) => choice(title, ChoiceDialogSubject::Redirect(agent.clone()), body, asked),
+        PanelQuestion::Gate(gate) => choice(title, ChoiceDialogSubject::Gate(gate.clone()), body, asked),
+        PanelQuestion::Recovery => choice(title, ChoiceDialogSubject::Recovery, body, asked),
+        PanelQuestion::Trust => choice(title, ChoiceDialogSubject::Trust, body, asked),
+        PanelQuestion::AtWork => choice(title, ChoiceDialogSubject::Quit, body, asked),
         PanelQuestion::Checkpoints => PanelDialog::Manager { body, managed: super::CheckpointManagerView::default() },
         PanelQuestion::Diff(_)
         | PanelQuestion::Since(_)
@@ -134,8 +140,8 @@ pub(super) fn find_out(model: &mut PanelModel, title: String, question: PanelQue
     vec![PanelRequest::Ask(ticket, question)]
 }
 
-fn choice(title: String, about: ChoiceDialogSubject, body: DialogBody) -> PanelDialog {
-    PanelDialog::Choose { title, about, body, items: Vec::new(), at: 0, top: 0 }
+fn choice(title: String, about: ChoiceDialogSubject, body: DialogBody, asked: DialogQuestion) -> PanelDialog {
+    PanelDialog::Choose { title, about, body, items: Vec::new(), at: 0, top: 0, asked: Some(asked) }
 }
 
 fn block(model: &mut PanelModel) -> Vec<PanelRequest> {

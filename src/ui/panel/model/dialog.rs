@@ -24,6 +24,8 @@ pub enum PanelDialog {
         body: DialogBody,
         /// What is done after Enter; nothing before the plan is there.
         deed: Option<PanelAction>,
+        /// What was asked for it; nothing where the model knew it.
+        asked: Option<DialogQuestion>,
         /// The first line that is shown.
         top: usize,
     },
@@ -52,6 +54,8 @@ pub enum PanelDialog {
         at: usize,
         /// The first line of the body that is shown.
         top: usize,
+        /// What was asked for it; nothing where the model knew it.
+        asked: Option<DialogQuestion>,
     },
     /// Who still runs while the session pauses.
     Pausing,
@@ -62,6 +66,17 @@ pub enum PanelDialog {
         /// They.
         managed: CheckpointManagerView,
     },
+}
+
+/// What a dialog asked, and asks again once something has happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DialogQuestion {
+    /// The question.
+    pub question: PanelQuestion,
+    /// The number of the last event before it was asked.
+    pub seq: u64,
+    /// The answer that it waits for besides the one that is shown.
+    pub again: Option<PanelTicket>,
 }
 
 /// What a choice is about.

@@ -56,7 +56,7 @@ pub(super) fn in_dialog(model: &mut PanelModel, key: PanelKey) -> Vec<PanelReque
             }
             type_key(typed, key);
         }
-        PanelDialog::Choose { items, at, body, top, title, about: _ } => {
+        PanelDialog::Choose { items, at, body, top, title, about: _, asked: _ } => {
             let by_letter = items.iter().position(|item| item.letter.is_some_and(|letter| key == PanelKey::Char(letter)));
             let chosen = by_letter.or((key == PanelKey::Enter).then_some(*at));
             if let Some(item) = chosen.and_then(|place| items.get(place)).cloned() {

@@ -5,6 +5,7 @@ mod apply_answer;
 mod available_commands;
 mod choices;
 mod commands;
+mod current_dialogs;
 mod dialog;
 mod dialog_keys;
 mod navigation;
@@ -29,8 +30,8 @@ use super::snapshot::{
 
 pub use available_commands::{impossible, instead};
 pub use dialog::{
-    ChoiceDialogSubject, DialogBody, DialogChoice, DialogChoiceAction, DialogTextInput, DialogTextPurpose, DialogTextResult,
-    PanelDialog,
+    ChoiceDialogSubject, DialogBody, DialogChoice, DialogChoiceAction, DialogQuestion, DialogTextInput, DialogTextPurpose,
+    DialogTextResult, PanelDialog,
 };
 pub use dialog_keys::menu;
 pub use selection::{PanelSelection, ShownRowFilters};
@@ -74,6 +75,8 @@ pub struct PanelNotice {
     pub bad: bool,
     /// One line.
     pub text: String,
+    /// When it was told.
+    pub at: Timestamp,
 }
 
 /// The output of an agent.
@@ -186,11 +189,11 @@ impl PanelModel {
     }
 
     fn tell(&mut self, text: impl Into<String>) {
-        self.notice = Some(PanelNotice { bad: false, text: text.into() });
+        self.notice = Some(PanelNotice { bad: false, text: text.into(), at: self.now });
     }
 
     fn complain(&mut self, text: impl Into<String>) {
-        self.notice = Some(PanelNotice { bad: true, text: text.into() });
+        self.notice = Some(PanelNotice { bad: true, text: text.into(), at: self.now });
     }
 }
 

@@ -16,7 +16,10 @@ use fixtures::{answer, any_answer, asked, model, moments, press, seen};
 #[test]
 fn stop_kill_and_block_are_done_after_a_dialog_and_escape_does_nothing() {
     let mut model = model(80, 24);
-    for (key, deed) in [("s", PanelAction::Stop("ed-001".into())), ("x", PanelAction::Kill("ed-001".into()))] {
+    let (agent, task) = (|| "ed-001".to_owned(), || Some("ch-004".to_owned()));
+    let ends =
+        [("s", PanelAction::Stop { agent: agent(), task: task() }), ("x", PanelAction::Kill { agent: agent(), task: task() })];
+    for (key, deed) in ends {
         assert_eq!(press(&mut model, key), []);
         assert!(matches!(model.dialogs.as_slice(), [PanelDialog::Plan { .. }]));
         assert_eq!(press(&mut model, "Esc"), []);
@@ -34,7 +37,7 @@ fn stop_kill_and_block_are_done_after_a_dialog_and_escape_does_nothing() {
 #[test]
 fn what_is_under_way_is_not_begun_again() {
     let mut model = model(80, 24);
-    let stop = PanelAction::Stop("ed-001".into());
+    let stop = PanelAction::Stop { agent: "ed-001".into(), task: Some("ch-004".into()) };
     assert_eq!(press(&mut model, "s Enter"), [PanelRequest::Do(stop.clone())]);
     assert_eq!(press(&mut model, "s Enter"), []);
     assert_eq!(press(&mut model, "Ctrl+C"), [], "it is finished first");

@@ -3,7 +3,7 @@
 use super::apply_answer::{answered, done, tell_outcome};
 use super::dialog_keys::in_dialog;
 use super::typing::paste;
-use super::{MOST_OUTPUT, OutputView, PanelModel, PanelView, commands, navigation};
+use super::{MOST_OUTPUT, OutputView, PanelModel, PanelView, commands, current_dialogs, navigation};
 use crate::panel::event::{ClickedPlace, PanelEvent, PanelOutputBatch};
 use crate::panel::input::{PanelDirection, PanelInput, PanelKey};
 use crate::panel::keys::PanelCommand;
@@ -15,10 +15,13 @@ pub fn update(model: &mut PanelModel, event: PanelEvent) -> Vec<PanelRequest> {
         PanelEvent::Input(input) => on_input(model, input),
         PanelEvent::Clicked(place) => clicked(model, &place),
         PanelEvent::Seen(seen) => {
-            let is_new = seen.seq != model.seen.seq;
-            model.seen = *seen;
+            let before = std::mem::replace(&mut model.seen, *seen);
             model.keep_selection();
-            if is_new && model.selected.view == PanelView::Timeline { navigation::read_timeline(model) } else { Vec::new() }
+            let mut requests = current_dialogs::keep_current(model, &before);
+            if before.seq != model.seen.seq && model.selected.view == PanelView::Timeline {
+                requests.extend(navigation::read_timeline(model));
+            }
+            requests
         }
         PanelEvent::Output(printed) => {
             take_output(model, printed);
@@ -26,7 +29,7 @@ pub fn update(model: &mut PanelModel, event: PanelEvent) -> Vec<PanelRequest> {
         }
         PanelEvent::Answered(ticket, answer) => {
             answered(model, ticket, answer);
-            Vec::new()
+            current_dialogs::ask_again(model)
         }
         PanelEvent::Done(deed, outcome) => done(model, &deed, outcome),
         PanelEvent::Edited(outcome) => {
@@ -39,6 +42,7 @@ pub fn update(model: &mut PanelModel, event: PanelEvent) -> Vec<PanelRequest> {
         }
         PanelEvent::Now(now) => {
             model.now = now;
+            current_dialogs::forget_what_was_told(model);
             Vec::new()
         }
     };

@@ -126,14 +126,16 @@ fn content(model: &PanelModel, dialog: &PanelDialog, columns: usize) -> DialogCo
     match dialog {
         PanelDialog::Help { top } => help(model, *top, columns),
         PanelDialog::Menu { at } => actions(model, *at, columns),
-        PanelDialog::Plan { title, body, deed, top } => {
+        PanelDialog::Plan { title, body, deed, top, asked: _ } => {
             let agrees = deed.is_some().then(|| (PanelKey::Enter.to_string(), "do it"));
             let keys = agrees.into_iter().chain([esc(if deed.is_some() { "leave it" } else { "close" })]).collect();
             DialogContent { keys, ..told(title, body, *top, columns) }
         }
         PanelDialog::Text { title, body, top } => told(title, body, *top, columns),
         PanelDialog::Typed(typed) => typing(typed, columns),
-        PanelDialog::Choose { title, about: _, body, items, at, top } => choice((title, *top), body, items, *at, columns),
+        PanelDialog::Choose { title, about: _, body, items, at, top, asked: _ } => {
+            choice((title, *top), body, items, *at, columns)
+        }
         PanelDialog::Pausing => pausing(model, columns),
         PanelDialog::Manager { body, managed } => manager(model, body, managed, columns),
     }

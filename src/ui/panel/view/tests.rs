@@ -236,11 +236,11 @@ fn what_is_told_is_whole_or_gets_a_dialog() {
     let hint = "Stopped agent-001. It had completed ch-004, and that stands. To let its task continue: git axiom gate approve claim-ch-004";
     let long = format!("{}. To take it back: git axiom undo t1", "a very long name ".repeat(20));
     screens("notice_of_two_lines", |model| {
-        update(model, PanelEvent::Done(PanelAction::Stop("agent-001".into()), Ok(vec![hint.into()])));
+        update(model, PanelEvent::Done(PanelAction::Stop { agent: "agent-001".into(), task: None }, Ok(vec![hint.into()])));
     });
     for (text, needs_dialog) in [(hint.to_owned(), false), (long, true)] {
         let mut model = model(80, 24);
-        update(&mut model, PanelEvent::Done(PanelAction::Stop("agent-001".into()), Ok(vec![text.clone()])));
+        update(&mut model, PanelEvent::Done(PanelAction::Stop { agent: "agent-001".into(), task: None }, Ok(vec![text.clone()])));
         assert_eq!(model.dialogs.len(), usize::from(needs_dialog), "{text}");
         let last: String = text.split(' ').next_back().unwrap().into();
         assert!(drawn(&model).contains(&last), "{}", drawn(&model));

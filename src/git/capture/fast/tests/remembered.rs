@@ -185,34 +185,30 @@ const DEEDS: &[Deed] = &[
     ("no memory", |s| CaptureCacheKind::FileBlobs.write(b"something else".to_vec(), &s.repo(), &s.main())),
 ];
 
+/// Mostly they wait, so several at a time.
 #[test]
 fn whatever_happens_to_a_file_that_is_remembered_is_seen() {
-    for (what, deed) in DEEDS {
-        let scratch = stale();
-        deed(&scratch);
-        for moment in ["at once", "once more", "later", "when it is remembered"] {
-            // What only the way by git can capture is captured by it: whatever way, it holds what is there.
-            same(&scratch, &options(), &format!("{what}, {moment}"));
-            let there = std::fs::read_to_string(at(&scratch, 1)).unwrap_or_default();
-            let is_plain = [
-                "edited",
-                "replaced",
-                "two",
-                "a time",
-                "touched",
-                "assume",
-                "skip",
-                "announced",
-                "a split",
-                "a torn",
-                "no memory",
-            ];
-            if is_plain.iter().any(|beginning| what.starts_with(beginning)) {
-                assert_eq!(captured(&scratch, &scratch.main(), 1), there.trim_end(), "{what}, {moment}");
-            }
-            if moment == "once more" {
-                pause();
-            }
+    std::thread::scope(|scope| {
+        for some in DEEDS.chunks(DEEDS.len().div_ceil(4)) {
+            scope.spawn(move || some.iter().for_each(|(what, deed)| is_seen(what, *deed)));
+        }
+    });
+}
+
+fn is_seen(what: &str, deed: fn(&ScratchRepository)) {
+    let scratch = stale();
+    deed(&scratch);
+    for moment in ["at once", "once more", "later", "when it is remembered"] {
+        // What only the way by git can capture is captured by it: whatever way, it holds what is there.
+        same(&scratch, &options(), &format!("{what}, {moment}"));
+        let there = std::fs::read_to_string(at(&scratch, 1)).unwrap_or_default();
+        let is_plain =
+            ["edited", "replaced", "two", "a time", "touched", "assume", "skip", "announced", "a split", "a torn", "no memory"];
+        if is_plain.iter().any(|beginning| what.starts_with(beginning)) {
+            assert_eq!(captured(&scratch, &scratch.main(), 1), there.trim_end(), "{what}, {moment}");
+        }
+        if moment == "once more" {
+            pause();
         }
     }
 }
