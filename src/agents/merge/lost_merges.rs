@@ -63,10 +63,13 @@ impl MergeTarget {
             return true;
         }
         // A rebase made the commits anew, and keeps what they say of their task.
-        let named = self.named.get_or_insert_with(|| {
-            let since = ctx.repo.task_commits().task_commits_since(&self.tip, Some(&merged.commit)).unwrap_or_default();
-            since.into_iter().flat_map(|commit| commit.marks.tasks).collect()
-        });
+        let named = match &mut self.named {
+            Some(named) => named,
+            unknown @ None => {
+                let Ok(since) = ctx.repo.task_commits().task_commits_since(&self.tip, Some(&merged.commit)) else { return true };
+                unknown.insert(since.into_iter().flat_map(|commit| commit.marks.tasks).collect())
+            }
+        };
         named.contains(task.as_str()) || had_nothing(ctx, task, merged)
     }
 }

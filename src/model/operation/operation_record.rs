@@ -232,7 +232,8 @@ impl OperationRecord {
     /// undone.
     pub fn matters(&self) -> bool {
         let asked = match &self.by {
-            EventAuthor::User | EventAuthor::Agent(_) => !self.nature.was_refused,
+            // Whoever was refused may have done it without a session then.
+            EventAuthor::User | EventAuthor::Agent(_) => !self.nature.was_refused || self.events.first != self.events.last,
             EventAuthor::Recovery => !self.nature.is_housekeeping,
             EventAuthor::Supervisor | EventAuthor::Attached => false,
         };
