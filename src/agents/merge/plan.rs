@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::guarded::guarded_files;
+use super::lost_merges::is_in_target;
 use super::replay::{self, ComputedMerge};
 use super::{MergeOutcome, checked_out, edit, nothing_in_progress, taken_stash};
 use axiom_base::error::{Code, Error, Result, some_of};
@@ -57,6 +58,14 @@ pub(super) enum MergePlan {
 pub(super) fn plan(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergePlan> {
     let case = Box::new(ctx.state().task(task)?.clone());
     if let Some(merged) = case.merged.clone() {
+        if !is_in_target(ctx, task, &merged) {
+            let (target, commit) = (merged.target.short(), merged.commit.short());
+            return Err(Error::new(
+                Code::InvalidTransition,
+                format!("'{task}' was merged into {target}, which does not have it any more"),
+            )
+            .hint(format!("git merge {commit}    on {target}, brings it back with all that it was merged onto")));
+        }
         return Ok(MergePlan::HasAll { task: case, merged });
     }
     if case.kind != TaskKind::Task || case.status != TaskStatus::Done {

@@ -11,6 +11,7 @@ use crate::queries::needs;
 use crate::queries::task_work_facts::TaskWorkFacts;
 use crate::state::current_state::State;
 use crate::work::agent::AgentWork;
+use crate::work::gates::gate::{Gate, GateDecision, GateKind};
 use crate::work::restorable::standing_changes::is_put_away;
 use crate::work::tasks::task::{Task, TaskKind, TaskStatus};
 
@@ -76,7 +77,9 @@ impl<'a> TaskGroupTree<'a> {
     /// Since when tasks wait for a human.
     fn waits_at_gates(&self) -> HashMap<&'a TaskId, Timestamp> {
         let mut since = HashMap::new();
-        let gates = self.state.restorable.gates.values().filter(|gate| gate.decision.is_none());
+        // Whose start was rejected waits there until a session has blocked it.
+        let rejected = |gate: &Gate| gate.kind == GateKind::Claim && matches!(gate.decision, Some(GateDecision::Rejected { .. }));
+        let gates = self.state.restorable.gates.values().filter(|gate| gate.decision.is_none() || rejected(gate));
         for gate in gates.filter(|gate| is_of_use(self.state, gate, |id| self.may_start(id))) {
             if let Some(task) = &gate.task_id {
                 let first = since.entry(task).or_insert(gate.opened_at);

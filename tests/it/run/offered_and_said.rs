@@ -29,6 +29,13 @@ fn what_the_target_no_longer_has_is_not_called_merged_and_what_was_made_anew_is(
     assert!(status.contains("2 done (1 merged, 1 no longer)") && status.contains("no longer in the target: two"), "{status}");
     let list = world.env.ok(&["task", "list"]);
     assert!(list.contains("done, was merged") && list.contains("done, merged"), "{list}");
+    // What is said to bring it back does.
+    let refused = world.env.axiom(&["merge", "two"]).fails_with(Code::InvalidTransition);
+    let commit = world.find_task("two")["merged"]["commit"].as_str().unwrap().to_owned();
+    assert!(refused.stderr.contains(&format!("git merge {}", &commit[..10])), "{refused}");
+    world.env.git(&["merge", "-q", "--no-edit", &commit]);
+    assert_eq!(merged(), (2, json!([])));
+    world.env.git(&["reset", "-q", "--hard", "HEAD~1"]);
     world.autopilot(&[]).code(0);
     let log = world.env.ok(&["log", "-n", "1"]);
     assert!(log.contains("every task was merged, and the target no longer has two"), "{log}");
@@ -76,6 +83,18 @@ fn an_operation_that_moved_a_task_on_which_an_agent_works_again_is_not_offered_t
     world.signal_file("go");
     world.wait_until_merged("slow");
     world.quits_well(live);
+}
+
+#[test]
+fn a_task_whose_start_was_rejected_is_not_ready() {
+    let world = World::new();
+    world.task("a", "true", &[]);
+    let live = world.start(&["--mode", "semi-auto"]);
+    world.wait_for_gate("claim-a");
+    world.quits_well(live);
+    world.env.ok(&["gate", "reject", "claim-a", "--reason", "no"]);
+    let progress = world.env.json(&["status"])["progress"].clone();
+    assert_eq!((&progress["ready"], &progress["atGates"]), (&json!(0), &json!(1)));
 }
 
 /// A picture names commands that do what is said of them.

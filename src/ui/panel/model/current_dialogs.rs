@@ -92,7 +92,7 @@ impl DialogQuestion {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::fixtures::{answer, asked, model, press, seen};
+    use super::super::tests::fixtures::{answer, asked, model, press, seen, seen_with_questions};
     use super::super::update;
     use super::*;
     use crate::panel::event::PanelEvent;
@@ -149,6 +149,16 @@ mod tests {
             assert_eq!(body(&model), ["ed-001 does not work on ch-004 any more."]);
             assert_eq!(press(&mut model, "Enter"), []);
         }
+    }
+
+    #[test]
+    fn what_a_crash_left_is_opened_by_the_keys_that_the_line_about_it_names() {
+        let mut model = model(80, 24);
+        press(&mut model, "3");
+        assert!(model.selected.gate.is_some());
+        press(&mut model, "1");
+        update(&mut model, PanelEvent::Seen(Box::new(seen_with_questions())));
+        assert_eq!(asked(&press(&mut model, "3 Enter")), Some(&PanelQuestion::Recovery));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::{PanelFetch, PanelModel, PanelView};
 use crate::panel::input::PanelDirection;
 use crate::panel::request::{PanelQuestion, PanelRequest};
+use crate::panel::snapshot::WaitingRowKind;
 
 pub(super) fn full_screen(model: &mut PanelModel) -> Vec<PanelRequest> {
     model.output.full = !model.output.full;
@@ -29,6 +30,11 @@ pub(super) fn show(model: &mut PanelModel, view: PanelView) -> Vec<PanelRequest>
     model.notice = None;
     model.output.full &= view == PanelView::Output;
     model.selected.view = view;
+    // The line about it says that this key and Enter open it.
+    let recovery = model.seen.waiting.iter().find(|row| row.what == WaitingRowKind::Recovery).map(|row| row.id.clone());
+    if let (PanelView::Gates, Some(recovery)) = (view, recovery) {
+        model.select_named(view, &recovery);
+    }
     if view == PanelView::Timeline { read_timeline(model) } else { Vec::new() }
 }
 
