@@ -1,8 +1,9 @@
 //! The folders of loose refs and of their logs: which of them are to be synced after a change of refs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use axiom_base::error::Result;
 use axiom_base::{files, platform};
@@ -18,8 +19,9 @@ pub(crate) struct RefFolders {
     top: PathBuf,
     /// The files of the refs and of their logs.
     files: Vec<PathBuf>,
-    /// Those of their folders that need no sync of those above them.
-    standing: BTreeSet<PathBuf>,
+    /// Those of their folders that were there, each with the time at which the entries of the folder above it were last changed: as long as
+    /// that stays, it is the same folder, and needs no sync of those above it.
+    standing: BTreeMap<PathBuf, SystemTime>,
 }
 
 impl Refs<'_> {
@@ -30,7 +32,7 @@ impl Refs<'_> {
             RefFormat::Reftable => vec![top.join("reftable").join("tables.list")],
             RefFormat::Files => names.flat_map(|name| [top.join(name.in_git()), top.join("logs").join(name.in_git())]).collect(),
         };
-        RefFolders { top, files, standing: BTreeSet::new() }
+        RefFolders { top, files, standing: BTreeMap::new() }
     }
 }
 
@@ -41,7 +43,7 @@ impl RefFolders {
         let device = |path: &Path| files::metadata(path).map(|found| found.map(|found| found.dev()));
         if !makes || platform::SYNCS_WHOLE_FILE_SYSTEM && device(&self.top)? == device(&self.top.join("objects"))? {
             let above = self.files.iter().flat_map(|file| folders_above(file, &self.top));
-            self.standing = above.filter(|folder| folder.is_dir()).map(Path::to_owned).collect();
+            self.standing = above.filter_map(|folder| Some((folder.to_owned(), entries_changed_above(folder)?))).collect();
         }
         Ok(self)
     }
@@ -53,11 +55,19 @@ impl RefFolders {
             files::sync_dirs_if_there(&folders.into_iter().collect::<Vec<_>>())
         };
         // A folder that git removed because it was empty needs no sync; its parent is synced.
-        if !sync(&self.standing)? && !self.standing.is_empty() {
+        let stands = |(folder, then): &(&PathBuf, &SystemTime)| entries_changed_above(folder) == Some(**then);
+        let standing: BTreeSet<PathBuf> = self.standing.iter().filter(stands).map(|(folder, _)| folder.clone()).collect();
+        if !sync(&standing)? && !standing.is_empty() {
             sync(&BTreeSet::new())?;
         }
         Ok(())
     }
+}
+
+/// When an entry was last made or removed beside a folder; nothing where it is none.
+fn entries_changed_above(folder: &Path) -> Option<SystemTime> {
+    let above = folder.parent().filter(|_| folder.is_dir())?;
+    files::metadata(above).ok().flatten()?.modified().ok()
 }
 
 /// The folders between a file and the git directory, the innermost first.

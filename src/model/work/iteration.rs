@@ -173,8 +173,6 @@ pub enum ReviewCause {
     ToolDenied,
     /// A crash, or the end of a paused session, cut the work off, and how far it is is unclear.
     Recovery,
-    /// Files or an operation of the user's are in the way of its merge. It is merged once they are not.
-    InTheWay,
 }
 
 impl ReviewCause {
@@ -186,7 +184,6 @@ impl ReviewCause {
             Self::SignIn => "its agent program is not signed in",
             Self::ToolDenied => "its agent program refused it a tool",
             Self::Recovery => "it was cut off",
-            Self::InTheWay => "something is in its way",
         }
     }
 }

@@ -97,7 +97,7 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
     let pid = i32::try_from(child.id()).unwrap_or(0);
     keeper.record.program = Some(sys::look(pid).map_or(ProcessId { pid, start: 0 }, |process| process.id));
     // Only a hint for a later process that finds this keeper dead: the environment of the processes shows it too.
-    let _ = record_files::write_live_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
+    let _ = record_files::write_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
     env::fault_point("keeper.program-recorded");
     let head = FamilyHead { pid, mark: format!("AXIOM_TOKEN={}", keeper.spec.token) };
     control::lock(&keeper.holds).watch(head.clone());

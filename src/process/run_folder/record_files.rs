@@ -28,11 +28,6 @@ pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     files::write_atomic(path, &sealed_line(path, value)?)
 }
 
-/// As [`write_json`], for what tells only of processes that live: not on disk when this returns.
-pub(crate) fn write_live_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
-    files::write_atomic_unsynced(path, &sealed_line(path, value)?)
-}
-
 /// Writes the answer to a question of a keeper, durably.
 pub fn write_answer(path: &Path, answer: &PermissionAnswer) -> Result<()> {
     write_json(path, answer)

@@ -43,6 +43,11 @@ fn what_the_target_no_longer_has_is_not_called_merged_and_what_was_made_anew_is(
     world.task("three", "echo 1 > three", &[]);
     world.autopilot(&[]).code(0);
     assert_eq!(merged(), (2, json!(["two"])));
+    // What a human puts into one commit of their own words is there.
+    let first = world.env.git(&["rev-list", "--max-parents=0", "HEAD"]);
+    world.env.git(&["reset", "-q", "--soft", first.trim()]);
+    world.env.git(&["commit", "-q", "-m", "all of it"]);
+    assert_eq!(merged(), (2, json!(["two"])));
 }
 
 #[test]

@@ -165,7 +165,7 @@ impl SessionCore<'_> {
             ReviewCause::ToolDenied => {
                 format!("allow the tool (agents.{program}.command, or the program's own settings), or approve to try again")
             }
-            ReviewCause::VerifyFailed | ReviewCause::HookVeto | ReviewCause::InTheWay => "approve to try again".to_owned(),
+            ReviewCause::VerifyFailed | ReviewCause::HookVeto => "approve to try again".to_owned(),
             ReviewCause::Recovery => "approve to let an agent go on, or answer 'complete' or 'anew'".to_owned(),
         };
         let reason = format!("{task}: {}: {}; {what_to_do}", cause.in_words(), first_line(why));
@@ -173,7 +173,7 @@ impl SessionCore<'_> {
         let (complete, details) = match cause {
             ReviewCause::VerifyFailed => what_did_not_pass(self.desk.ctx, &task)?,
             ReviewCause::Recovery => (None, CrashGateAnswer::offered(&task)),
-            ReviewCause::SignIn | ReviewCause::ToolDenied | ReviewCause::HookVeto | ReviewCause::InTheWay => (None, Vec::new()),
+            ReviewCause::SignIn | ReviewCause::ToolDenied | ReviewCause::HookVeto => (None, Vec::new()),
         };
         let held = (cause == ReviewCause::VerifyFailed).then_some(TaskHoldReason::Failed);
         let gate = Gate { cause: Some(cause), held, details, ..Gate::of_task(GateKind::HumanReview, &task, reason, env::now())? };

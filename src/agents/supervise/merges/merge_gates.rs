@@ -36,13 +36,6 @@ pub(crate) fn wait_in_conflict(
     wait_showing(desk, task, paths, gate)
 }
 
-/// Opens a gate for a merge in whose way files or an operation of the user's are; it is closed once they are not.
-pub(crate) fn wait_for_the_way(desk: &mut SessionDesk<'_>, task: &TaskId, what: String) -> Result<()> {
-    let (guarded, cause) = (seen_before(desk, task), Some(ReviewCause::InTheWay));
-    let gate = Gate { guarded, cause, ..Gate::of_task(GateKind::Merge, task, what, env::now())? };
-    wait_showing(desk, task, &[], gate)
-}
-
 /// Opens a gate for a merge that a hook keeps from being made; approving it asks the hook again.
 pub(crate) fn wait_for_hook(desk: &mut SessionDesk<'_>, task: &TaskId, reason: String, details: Vec<String>) -> Result<()> {
     let (guarded, cause) = (seen_before(desk, task), Some(ReviewCause::HookVeto));

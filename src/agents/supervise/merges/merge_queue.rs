@@ -27,8 +27,17 @@ pub(crate) struct MergeQueue {
     pub(crate) seen_apart: SeenApart,
     /// Conflicts that a human was asked to settle.
     pub(crate) seen_in_conflict: SeenInConflict,
-    /// When it was looked last whether something is still in the way of a merge.
-    pub(crate) way_looked_at: HashMap<TaskId, Instant>,
+    /// The last look at what is in the way of the merge of a task.
+    pub(crate) way_looked_at: HashMap<TaskId, LookAtTheWay>,
+}
+
+/// A look at what is in the way of a merge.
+#[derive(Debug)]
+pub(crate) struct LookAtTheWay {
+    /// When it was looked.
+    pub at: Instant,
+    /// What the gate said, where nothing was in the way any more and the merge was tried again.
+    pub tried: Option<String>,
 }
 
 impl MergeQueue {

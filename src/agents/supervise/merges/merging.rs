@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::conflicts::settle_conflict;
 use super::merge_failing::merge_waits_or_failed;
-use super::merge_gates::{wait_at_gate, wait_for_a_look, wait_for_the_way};
-use super::merge_queue::MergeQueue;
+use super::merge_gates::{wait_at_gate, wait_for_a_look};
+use super::merge_queue::{LookAtTheWay, MergeQueue};
 use super::shared_stash::taken_from_stash;
 use crate::merge::MergeOutcome;
 use crate::merge::preview::MergePreviewOutcome;
@@ -20,7 +20,6 @@ use axiom_model::queries::needs;
 use axiom_model::work::endings::failures::{SessionStep, SharedSessionStep};
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, is_for_trust};
 use axiom_model::work::guarded::AllowedGuardedFiles;
-use axiom_model::work::iteration::ReviewCause;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 use axiom_safety::context::handle::Context;
@@ -133,21 +132,21 @@ impl MergeQueue {
             && self.tried_since_approved.insert(task.clone())
     }
 
-    /// Whether what a merge waits for at its gate is not in its way any more. No event tells of it, so it is looked at now and then.
+    /// Whether what a merge waits for at its gate is not in its way any more, where it needs no human then. No event tells of it, so it is
+    /// looked at now and then; where the merge was tried for this once and met the same again, a human says when.
     fn way_is_free(&mut self, desk: &SessionDesk<'_>, task: &TaskId) -> bool {
-        let waits = |gate: &&Gate| gate.cause == Some(ReviewCause::InTheWay) && gate.decision.is_none();
+        let goes_on = desk.ctx.state().restorable.mode == SessionMode::Autopilot;
+        let waits = |gate: &&Gate| goes_on && gate.says_what_is_in_the_way() && gate.guarded.is_none();
         let Some(gate) = desk.gate(GateKind::Merge, task).filter(waits) else { return false };
-        if self.way_looked_at.get(task).is_some_and(|at| at.elapsed() < WAY_EVERY) {
+        let look = self.way_looked_at.get(task);
+        if look.is_some_and(|look| look.at.elapsed() < WAY_EVERY || look.tried.as_deref() == Some(gate.reason.as_str())) {
             return false;
         }
-        self.way_looked_at.insert(task.clone(), Instant::now());
-        match merge::preview::preview(desk.ctx, task, &gate.allows()) {
-            Ok(MergePreviewOutcome::Refused(outcome)) => {
-                !matches!(*outcome, MergeOutcome::InTheWay { what } if what == gate.reason)
-            }
-            Ok(MergePreviewOutcome::Preview(_)) => true,
-            Err(_) => false,
-        }
+        let foreseen = merge::preview::preview(desk.ctx, task, &AllowedGuardedFiles::Nothing);
+        let is_free = foreseen.is_ok_and(|foreseen| matches!(foreseen, MergePreviewOutcome::Preview(_)));
+        let tried = is_free.then(|| gate.reason.clone());
+        self.way_looked_at.insert(task.clone(), LookAtTheWay { at: Instant::now(), tried });
+        is_free
     }
 
     /// Opens a gate, where none asks it yet, for a merge that may hold what an agent took from the user's stash; returns whether it was
@@ -198,10 +197,7 @@ impl MergeQueue {
                 self.is_merged(core, task)
             }
             MergeOutcome::Conflict { files, target } => settle_conflict(&mut core.desk, &core.setup, task, &files, target),
-            MergeOutcome::InTheWay { what } => {
-                self.way_looked_at.insert(task.clone(), Instant::now());
-                wait_for_the_way(&mut core.desk, task, what)
-            }
+            MergeOutcome::InTheWay { what } => wait_at_gate(&mut core.desk, task, what, &[]),
             MergeOutcome::Guarded { files } => wait_for_a_look(&mut core.desk, task, &files),
             MergeOutcome::Unverified { of: _, failed } => self.verify_merge(core, task, failed.as_deref()),
             MergeOutcome::TargetMissing { target } => {

@@ -306,7 +306,6 @@ impl Gate {
             ReviewCause::HookVeto | ReviewCause::SignIn | ReviewCause::ToolDenied | ReviewCause::Recovery => true,
             // Of a task whose own steps failed, it is held; else it is about its merge.
             ReviewCause::VerifyFailed => self.held.is_some(),
-            ReviewCause::InTheWay => false,
         });
         self.kind == GateKind::HumanReview && is_about_start
     }

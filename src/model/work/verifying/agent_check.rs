@@ -93,7 +93,7 @@ fn of_end(facts: &AgentCheckFacts) -> Option<AgentCheckFinding> {
             Some(AgentCheckFinding::ToolDenied { why: why.clone() })
         }
         Some(IterationOutcome::NeedsHuman {
-            cause: ReviewCause::VerifyFailed | ReviewCause::HookVeto | ReviewCause::Recovery | ReviewCause::InTheWay,
+            cause: ReviewCause::VerifyFailed | ReviewCause::HookVeto | ReviewCause::Recovery,
             why,
         }) => Some(AgentCheckFinding::Failed { why: why.clone() }),
         Some(IterationOutcome::Limited { why, .. }) => Some(AgentCheckFinding::ModelBusy { why: why.clone() }),

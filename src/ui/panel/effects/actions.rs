@@ -116,7 +116,7 @@ fn end(ctx: &mut Context, agent: &str, task: Option<&str>, halt: TaskHalt) -> Re
     let how = AgentEndRequest { halt, afterwards: AfterHalt::Waits };
     let id = AgentId::new(agent.to_owned())?;
     let now = ctx.state().restorable.agents.get(&id).and_then(|agent| agent.work.as_ref());
-    if let Some(now) = now.filter(|now| task.is_some_and(|task| now.task.as_str() != task)) {
+    if let Some(now) = now.filter(|now| Some(now.task.as_str()) != task) {
         let what = format!("{agent} works on {} by now, and was not ended", now.task);
         return Err(Error::new(Code::ChangedMeanwhile, what).hint("look at it again"));
     }

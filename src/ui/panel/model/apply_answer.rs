@@ -1,6 +1,7 @@
 //! What an answer, or what was done, changes in the model.
 
 use super::choices::DialogFacts;
+use super::current_dialogs::compare;
 use super::dialog::{DialogBody, PanelDialog};
 use super::{PanelFetch, PanelModel, choices};
 use crate::panel::request::{PanelAction, PanelAnswer, PanelExit, PanelFailure, PanelQuestion, PanelRequest, PanelTicket};
@@ -29,9 +30,17 @@ pub(super) fn answered(model: &mut PanelModel, ticket: PanelTicket, answer: Resu
     // Who closed the dialog does not want it any more.
     let Some(place) = model.dialogs.iter_mut().position(wants) else { return };
     let mut dialog = model.dialogs.remove(place);
+    let before = dialog.clone();
     match answer {
         Ok(answer) => fill(model, &mut dialog, answer),
         Err(failure) => fail(&mut dialog, failure),
+    }
+    if !before.is_coming() {
+        compare(&before, &mut dialog);
+    }
+    // From now on it is about what it is about now, whatever is newest later.
+    if let PanelDialog::Plan { deed: Some(PanelAction::Undo(id)), asked: Some(asked), .. } = &mut dialog {
+        asked.question = PanelQuestion::PlanUndo(Some(id.clone()));
     }
     model.dialogs.insert(place, dialog);
 }
@@ -39,9 +48,8 @@ pub(super) fn answered(model: &mut PanelModel, ticket: PanelTicket, answer: Resu
 fn fail(dialog: &mut PanelDialog, failure: PanelFailure) {
     match dialog {
         PanelDialog::Plan { body, deed, .. } => (*body, *deed) = (DialogBody::Failed(failure.lines), None),
-        PanelDialog::Text { body, .. } | PanelDialog::Choose { body, .. } | PanelDialog::Manager { body, .. } => {
-            *body = DialogBody::Failed(failure.lines);
-        }
+        PanelDialog::Choose { body, items, .. } => (*body, *items) = (DialogBody::Failed(failure.lines), Vec::new()),
+        PanelDialog::Text { body, .. } | PanelDialog::Manager { body, .. } => *body = DialogBody::Failed(failure.lines),
         PanelDialog::Help { .. } | PanelDialog::Menu { .. } | PanelDialog::Typed(_) | PanelDialog::Pausing => {}
     }
 }

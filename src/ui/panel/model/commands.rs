@@ -117,7 +117,8 @@ fn agree(model: &mut PanelModel, title: String, lines: Vec<String>, deed: PanelA
 pub(super) fn find_out(model: &mut PanelModel, title: String, question: PanelQuestion) -> Vec<PanelRequest> {
     let ticket = model.fresh_ticket();
     let body = DialogBody::Coming(ticket);
-    let asked = DialogQuestion { question: question.clone(), seq: model.seen.seq, again: None };
+    let (seq, at) = (model.seen.seq, model.now);
+    let asked = DialogQuestion { question: question.clone(), seq, at, again: None, has_changed: false };
     let dialog = match &question {
         PanelQuestion::Plan(_)
         | PanelQuestion::PlanUndo(_)

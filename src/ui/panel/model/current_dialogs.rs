@@ -2,11 +2,13 @@
 
 use super::dialog::{ChoiceDialogSubject, DialogBody, DialogQuestion, PanelDialog};
 use super::{PanelModel, PanelSnapshot};
-use crate::panel::request::{PanelAction, PanelRequest};
+use crate::panel::request::{PanelAction, PanelQuestion, PanelRequest};
 use axiom_model::queries::project::LiveSessionStatus;
 
 /// For so many seconds something is told below the views: then it may not be so any more.
-const TOLD: i64 = 8;
+const TOLD: i64 = 12;
+/// A plan is asked anew at most this often, in milliseconds: each is a dry run.
+const PACE: i128 = 1000;
 
 /// What is on disk has changed since `before`.
 pub(super) fn keep_current(model: &mut PanelModel, before: &PanelSnapshot) -> Vec<PanelRequest> {
@@ -28,14 +30,17 @@ pub(super) fn ask_again(model: &mut PanelModel) -> Vec<PanelRequest> {
     let mut requests = Vec::new();
     for place in 0..model.dialogs.len() {
         let ticket = model.ticket + 1;
-        let seq = model.seen.seq;
+        let (seq, now) = (model.seen.seq, model.now);
         let (PanelDialog::Plan { body, asked: Some(asked), .. } | PanelDialog::Choose { body, asked: Some(asked), .. }) =
             &mut model.dialogs[place]
         else {
             continue;
         };
-        if asked.seq != seq && asked.again.is_none() && !matches!(body, DialogBody::Coming(_)) {
-            (asked.seq, asked.again) = (seq, Some(ticket));
+        // What is decided there is compared with what was shown when it is carried out.
+        let is_compared = matches!(asked.question, PanelQuestion::Gate(_) | PanelQuestion::Trust);
+        let is_due = now.duration_since(asked.at).as_millis() >= PACE && !is_compared;
+        if asked.seq != seq && is_due && asked.again.is_none() && matches!(body, DialogBody::Ready(_)) {
+            (asked.seq, asked.at, asked.again) = (seq, now, Some(ticket));
             requests.push(PanelRequest::Ask(ticket, asked.question.clone()));
             model.ticket = ticket;
         }
@@ -83,6 +88,54 @@ fn title(dialog: &PanelDialog) -> String {
     }
 }
 
+/// A key in a dialog that shows another answer than the one before: the first one only says that it was seen.
+pub(super) fn is_first_look(dialog: &mut PanelDialog) -> bool {
+    match dialog {
+        PanelDialog::Plan { asked: Some(asked), .. } | PanelDialog::Choose { asked: Some(asked), .. } => {
+            std::mem::take(&mut asked.has_changed)
+        }
+        PanelDialog::Plan { asked: None, .. }
+        | PanelDialog::Choose { asked: None, .. }
+        | PanelDialog::Help { .. }
+        | PanelDialog::Menu { .. }
+        | PanelDialog::Text { .. }
+        | PanelDialog::Typed(_)
+        | PanelDialog::Pausing
+        | PanelDialog::Manager { .. } => false,
+    }
+}
+
+/// An answer came once more: where it is another one, that is said, and what is read begins at its first line.
+pub(super) fn compare(before: &PanelDialog, now: &mut PanelDialog) {
+    let is_the_same = match (before, &*now) {
+        (PanelDialog::Plan { body: old, deed: was, .. }, PanelDialog::Plan { body: new, deed: is, .. }) => {
+            (old, was) == (new, is)
+        }
+        (PanelDialog::Choose { body: old, items: were, .. }, PanelDialog::Choose { body: new, items: are, .. }) => {
+            (old, were) == (new, are)
+        }
+        (_, _) => true,
+    };
+    if is_the_same {
+        return;
+    }
+    if let PanelDialog::Plan { title, top, asked: Some(asked), .. } | PanelDialog::Choose { title, top, asked: Some(asked), .. } =
+        now
+    {
+        asked.has_changed = true;
+        *top = 0;
+        if !title.ends_with(CHANGED) {
+            title.push_str(CHANGED);
+        }
+    }
+    if let PanelDialog::Choose { at, .. } = now {
+        *at = 0;
+    }
+}
+
+/// What the heading of a dialog says whose content is another one than at first.
+const CHANGED: &str = ", WHICH HAS CHANGED";
+
 impl DialogQuestion {
     /// Whether this answers the question once more; then it is asked no longer.
     pub(super) fn takes(&mut self, ticket: u64) -> bool {
@@ -107,6 +160,8 @@ mod tests {
     fn happens(model: &mut PanelModel, change: impl FnOnce(&mut PanelSnapshot)) -> Vec<PanelRequest> {
         let mut now = PanelSnapshot { seq: model.seen.seq + 1, ..seen() };
         change(&mut now);
+        let later = model.now + jiff::SignedDuration::from_secs(1);
+        update(model, PanelEvent::Now(later));
         update(model, PanelEvent::Seen(Box::new(now)))
     }
 
@@ -131,11 +186,25 @@ mod tests {
             assert_eq!((asked(&open), body(&model)), (Some(&question), &[words.to_owned()][..]), "something happened meanwhile");
             assert_eq!(happens(&mut model, |_| {}), []);
         }
-        answer(&mut model, &open, plan("fourth"));
-        let now = model.now;
-        let newest = update(&mut model, PanelEvent::Now(now));
-        assert_eq!((newest, body(&model)), (Vec::new(), &["fourth".to_owned()][..]));
+        let PanelRequest::Ask(ticket, _) = open[0] else { panic!("{open:?}") };
+        let same = update(&mut model, PanelEvent::Answered(ticket, Ok(plan("fourth"))));
+        let Some(PanelDialog::Plan { title, .. }) = model.dialogs.last() else { panic!("{:?}", model.dialogs) };
+        assert_eq!((title.as_str(), body(&model)), ("TAKE BACK ch-004, WHICH HAS CHANGED", &["fourth".to_owned()][..]));
+        assert_eq!(press(&mut model, "Enter"), [], "it has only just come");
+        answer(&mut model, &same, plan("fourth"));
         assert_eq!(press(&mut model, "Enter"), [PanelRequest::Do(PanelAction::RollBackTask("ch-004".into()))]);
+    }
+
+    #[test]
+    fn what_is_undone_is_what_was_shown_whatever_is_newest_later() {
+        let mut model = model(80, 24);
+        let first = press(&mut model, "U");
+        let undo = |id: &str| {
+            let deed = Some(PanelAction::Undo(id.into()));
+            PanelAnswer::Plan(PanelPreview { lines: vec![format!("undo {id}")], deed })
+        };
+        answer(&mut model, &first, undo("t1"));
+        assert_eq!(asked(&happens(&mut model, |_| {})), Some(&PanelQuestion::PlanUndo(Some("t1".into()))));
     }
 
     #[test]

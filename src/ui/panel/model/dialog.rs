@@ -1,6 +1,8 @@
 //! What is open above the views.
 
 use super::{CheckpointManagerView, PanelModel, PanelView};
+use jiff::Timestamp;
+
 use crate::panel::request::{PanelAction, PanelExit, PanelQuestion, PanelRequest, PanelTicket};
 
 /// What is open.
@@ -75,8 +77,12 @@ pub struct DialogQuestion {
     pub question: PanelQuestion,
     /// The number of the last event before it was asked.
     pub seq: u64,
+    /// When it was asked.
+    pub at: Timestamp,
     /// The answer that it waits for besides the one that is shown.
     pub again: Option<PanelTicket>,
+    /// Whether what is shown is another answer than the one before, and no key was pressed since.
+    pub has_changed: bool,
 }
 
 /// What a choice is about.
@@ -105,6 +111,18 @@ pub enum DialogBody {
     Ready(Vec<String>),
     /// It could not be found out, and this is why.
     Failed(Vec<String>),
+}
+
+impl PanelDialog {
+    /// Whether its first answer is still to come.
+    pub(super) fn is_coming(&self) -> bool {
+        match self {
+            Self::Plan { body, .. } | Self::Text { body, .. } | Self::Choose { body, .. } | Self::Manager { body, .. } => {
+                matches!(body, DialogBody::Coming(_))
+            }
+            Self::Help { .. } | Self::Menu { .. } | Self::Typed(_) | Self::Pausing => false,
+        }
+    }
 }
 
 impl DialogBody {

@@ -1,5 +1,6 @@
 //! What a key does in the dialog that is open.
 
+use super::current_dialogs::is_first_look;
 use super::dialog::{
     DialogBody, DialogChoice, DialogChoiceAction, DialogTextInput, DialogTextPurpose, DialogTextResult, PanelDialog,
 };
@@ -18,6 +19,14 @@ pub(super) fn in_dialog(model: &mut PanelModel, key: PanelKey) -> Vec<PanelReque
         model.doing.forget_warning();
         return Vec::new();
     }
+    if is_first_look(&mut dialog) {
+        model.dialogs.push(dialog);
+        return Vec::new();
+    }
+    in_current(model, dialog, key)
+}
+
+fn in_current(model: &mut PanelModel, mut dialog: PanelDialog, key: PanelKey) -> Vec<PanelRequest> {
     let page = usize::from(model.size.1.saturating_sub(8)).max(1);
     match &mut dialog {
         PanelDialog::Help { top } | PanelDialog::Text { top, .. } => {
