@@ -204,10 +204,7 @@ pub fn look(ctx: &Context, name: &str) -> Result<GateInspection> {
     let guarded = files.map(|files| files.paths()).unwrap_or_default();
     let conflicts = is_done && gate.kind == GateKind::Merge && is_of_conflict(&gate.reason);
     let conflict = if conflicts { merge::conflict_sides::sides(ctx, &task).unwrap_or_default() } else { None };
-    let is_clear = is_done && gate.says_what_is_in_the_way() && {
-        let foreseen = merge::preview::preview(ctx, &task, &gate.allows());
-        foreseen.is_ok_and(|foreseen| matches!(foreseen, merge::preview::MergePreviewOutcome::Preview(_)))
-    };
+    let is_clear = is_done && gate.says_what_is_in_the_way() && merge::preview::is_clear(ctx, &task, &gate.allows());
     let verified = state.reports(&task).and_then(|reports| reports.verified);
     let of_merge = state.record.tasks.get(&task).and_then(|record| record.merge_verified.as_ref());
     let ran = of_merge.map(|verification| verification.results.iter()).into_iter().flatten();

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::had_nothing;
 use super::replay::{self, ComputedMerge};
+use axiom_base::error::some_of;
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::operation::task_rollback::HistoryCommit;
@@ -109,9 +110,8 @@ impl MergeTarget {
 /// That every task is merged, as a session or its hook says it.
 pub(crate) fn all_merged_in_words(ctx: &Context) -> String {
     let lost = lost_merges(ctx);
-    match lost.as_slice() {
-        [] => "every task is merged".to_owned(),
-        [one] => format!("every task was merged, and the target no longer has {one}"),
-        [first, more @ ..] => format!("every task was merged, and the target no longer has {first} and {} more", more.len()),
+    match lost.is_empty() {
+        true => "every task is merged".to_owned(),
+        false => format!("every task was merged, and the target no longer has {}", some_of(&lost, 1)),
     }
 }

@@ -50,6 +50,11 @@ pub fn preview(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> R
     }
 }
 
+/// Whether a task could be merged now, as far as that can be seen before.
+pub(crate) fn is_clear(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> bool {
+    preview(ctx, task, allowed).is_ok_and(|foreseen| matches!(foreseen, MergePreviewOutcome::Preview(_)))
+}
+
 fn look(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergePreviewOutcome> {
     let (of, case, target, settled) = match plan(ctx, task, allowed)? {
         MergePlan::Merge { of, task: case, target, settled } => (of, case, target, settled),

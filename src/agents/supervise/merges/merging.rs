@@ -8,7 +8,6 @@ use super::merge_gates::{wait_at_gate, wait_for_a_look};
 use super::merge_queue::{LookAtTheWay, MergeQueue};
 use super::shared_stash::taken_from_stash;
 use crate::merge::MergeOutcome;
-use crate::merge::preview::MergePreviewOutcome;
 use crate::supervise::core::SessionCore;
 use crate::supervise::core::desk::SessionDesk;
 use crate::supervise::setup::SessionSetup;
@@ -142,8 +141,7 @@ impl MergeQueue {
         if look.is_some_and(|look| look.at.elapsed() < WAY_EVERY || look.tried.as_deref() == Some(gate.reason.as_str())) {
             return false;
         }
-        let foreseen = merge::preview::preview(desk.ctx, task, &AllowedGuardedFiles::Nothing);
-        let is_free = foreseen.is_ok_and(|foreseen| matches!(foreseen, MergePreviewOutcome::Preview(_)));
+        let is_free = merge::preview::is_clear(desk.ctx, task, &AllowedGuardedFiles::Nothing);
         let tried = is_free.then(|| gate.reason.clone());
         self.way_looked_at.insert(task.clone(), LookAtTheWay { at: Instant::now(), tried });
         is_free

@@ -12,6 +12,7 @@ use live_processes::{alive, with_what_is_seen};
 
 use super::doing;
 use super::keeper_now::{KeeperObservation, worked_until};
+use crate::merge::lost_merges::lost_merges;
 use crate::revert_task::settling;
 use crate::tasks::{seen_state, usage};
 use axiom_base::error::Result;
@@ -36,7 +37,7 @@ pub use view::view;
 pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
     let who = alive(ctx)?;
     let said = seen_state::with_what_was_said(ctx)?;
-    let mut status = StatusDocument { settling: settling(ctx)?, ..view(&said, &who, now) };
+    let mut status = StatusDocument { settling: settling(ctx)?, ..view(&said, (&who, lost_merges(ctx)), now) };
     status.recovery = with_what_is_seen(ctx, status.recovery)?;
     status.attached = attached(ctx);
     let gates = status.gates.iter_mut().chain(&mut status.decided);

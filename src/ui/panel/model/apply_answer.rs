@@ -1,7 +1,7 @@
 //! What an answer, or what was done, changes in the model.
 
 use super::choices::DialogFacts;
-use super::current_dialogs::compare;
+use super::current_dialogs::{CHANGED, compare};
 use super::dialog::{DialogBody, PanelDialog};
 use super::{PanelFetch, PanelModel, choices};
 use crate::panel::request::{PanelAction, PanelAnswer, PanelExit, PanelFailure, PanelQuestion, PanelRequest, PanelTicket};
@@ -100,7 +100,7 @@ pub(super) fn done(model: &mut PanelModel, deed: &PanelAction, outcome: Result<V
         && failure.code == Code::ChangedMeanwhile.as_str()
     {
         // What was agreed to is not there any more: the human sees what is.
-        let anew = super::commands::find_out(model, format!("GATE {gate}, WHICH HAS CHANGED"), PanelQuestion::Gate(gate.clone()));
+        let anew = super::commands::find_out(model, format!("GATE {gate}{CHANGED}"), PanelQuestion::Gate(gate.clone()));
         return anew;
     }
     tell_outcome(model, &deed.in_words().to_uppercase(), outcome);

@@ -17,8 +17,7 @@ pub(super) fn keep_current(model: &mut PanelModel, before: &PanelSnapshot) -> Ve
         model.dialogs.retain(|dialog| *dialog != PanelDialog::Pausing);
     }
     for place in 0..model.dialogs.len() {
-        if let Some(why) = gone(model, &model.dialogs[place]) {
-            let title = title(&model.dialogs[place]);
+        if let Some((title, why)) = gone(model, &model.dialogs[place]) {
             model.dialogs[place] = PanelDialog::Text { title, body: DialogBody::Failed(vec![why]), top: 0 };
         }
     }
@@ -54,17 +53,19 @@ pub(super) fn forget_what_was_told(model: &mut PanelModel) {
     model.notice.take_if(|notice| now.duration_since(notice.at).as_secs() >= TOLD);
 }
 
-/// Why there is nothing to agree to any more.
-fn gone(model: &PanelModel, dialog: &PanelDialog) -> Option<String> {
+/// Why there is nothing to agree to any more, below the heading of the dialog.
+fn gone(model: &PanelModel, dialog: &PanelDialog) -> Option<(String, String)> {
     match dialog {
-        PanelDialog::Plan { deed: Some(PanelAction::Stop { agent, task } | PanelAction::Kill { agent, task }), .. } => {
+        PanelDialog::Plan {
+            title, deed: Some(PanelAction::Stop { agent, task } | PanelAction::Kill { agent, task }), ..
+        } => {
             let now = model.seen.agents.iter().find(|row| row.id == *agent).and_then(|row| row.task.as_ref());
             let was = task.as_deref().unwrap_or("the plan");
-            (now != task.as_ref()).then(|| format!("{agent} does not work on {was} any more."))
+            (now != task.as_ref()).then(|| (title.clone(), format!("{agent} does not work on {was} any more.")))
         }
-        PanelDialog::Choose { about: ChoiceDialogSubject::Gate(gate), .. } => {
+        PanelDialog::Choose { title, about: ChoiceDialogSubject::Gate(gate), .. } => {
             let is_there = model.seen.waiting.iter().any(|row| row.id == *gate);
-            (!is_there).then(|| format!("{gate} is gone: nothing waits there any more."))
+            (!is_there).then(|| (title.clone(), format!("{gate} is gone: nothing waits there any more.")))
         }
         PanelDialog::Plan { .. }
         | PanelDialog::Choose { .. }
@@ -77,32 +78,9 @@ fn gone(model: &PanelModel, dialog: &PanelDialog) -> Option<String> {
     }
 }
 
-fn title(dialog: &PanelDialog) -> String {
-    match dialog {
-        PanelDialog::Plan { title, .. } | PanelDialog::Choose { title, .. } | PanelDialog::Text { title, .. } => title.clone(),
-        PanelDialog::Help { .. }
-        | PanelDialog::Menu { .. }
-        | PanelDialog::Typed(_)
-        | PanelDialog::Pausing
-        | PanelDialog::Manager { .. } => String::new(),
-    }
-}
-
 /// A key in a dialog that shows another answer than the one before: the first one only says that it was seen.
 pub(super) fn is_first_look(dialog: &mut PanelDialog) -> bool {
-    match dialog {
-        PanelDialog::Plan { asked: Some(asked), .. } | PanelDialog::Choose { asked: Some(asked), .. } => {
-            std::mem::take(&mut asked.has_changed)
-        }
-        PanelDialog::Plan { asked: None, .. }
-        | PanelDialog::Choose { asked: None, .. }
-        | PanelDialog::Help { .. }
-        | PanelDialog::Menu { .. }
-        | PanelDialog::Text { .. }
-        | PanelDialog::Typed(_)
-        | PanelDialog::Pausing
-        | PanelDialog::Manager { .. } => false,
-    }
+    dialog.asked_mut().is_some_and(|asked| std::mem::take(&mut asked.has_changed))
 }
 
 /// An answer came once more: where it is another one, that is said, and what is read begins at its first line.
@@ -134,7 +112,7 @@ pub(super) fn compare(before: &PanelDialog, now: &mut PanelDialog) {
 }
 
 /// What the heading of a dialog says whose content is another one than at first.
-const CHANGED: &str = ", WHICH HAS CHANGED";
+pub(super) const CHANGED: &str = ", WHICH HAS CHANGED";
 
 impl DialogQuestion {
     /// Whether this answers the question once more; then it is asked no longer.

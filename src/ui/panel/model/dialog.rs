@@ -114,6 +114,16 @@ pub enum DialogBody {
 }
 
 impl PanelDialog {
+    /// What it asked, where it asks that again.
+    pub(super) fn asked_mut(&mut self) -> Option<&mut DialogQuestion> {
+        match self {
+            Self::Plan { asked, .. } | Self::Choose { asked, .. } => asked.as_mut(),
+            Self::Help { .. } | Self::Menu { .. } | Self::Text { .. } | Self::Typed(_) | Self::Pausing | Self::Manager { .. } => {
+                None
+            }
+        }
+    }
+
     /// Whether its first answer is still to come.
     pub(super) fn is_coming(&self) -> bool {
         match self {

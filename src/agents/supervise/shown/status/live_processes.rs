@@ -1,11 +1,10 @@
-//! Which of the processes in the state are running, what is to be recovered therefore, and what else the state does not say.
+//! Which of the processes in the state are running, and what is to be recovered therefore.
 
 use super::super::keeper_now::KeeperObservation;
 use super::documents::RecoveryNeedJson;
-use crate::merge::lost_merges::lost_merges;
 use crate::plan;
 use axiom_base::error::Result;
-use axiom_model::base::ids::{AgentId, TaskId};
+use axiom_model::base::ids::AgentId;
 use axiom_model::state::current_state::State;
 use axiom_safety::beside_log::session_lock;
 use axiom_safety::context::handle::{Context, OpenOperationProgress};
@@ -23,8 +22,6 @@ pub struct LiveProcesses {
     pub unattended: Vec<AgentId>,
     /// Those whose programs still run although their keepers died.
     pub orphaned: Vec<AgentId>,
-    /// The tasks that were merged, and whose targets no longer have them.
-    pub lost_merges: Vec<TaskId>,
 }
 
 /// Looks which of the processes in the state are running.
@@ -42,7 +39,7 @@ pub(super) fn alive(ctx: &Context) -> Result<LiveProcesses> {
             unattended.push(agent.id.clone());
         }
     }
-    Ok(LiveProcesses { supervisor, session, operation, unattended, orphaned, lost_merges: lost_merges(ctx) })
+    Ok(LiveProcesses { supervisor, session, operation, unattended, orphaned })
 }
 
 /// What is to be recovered now: what a crash left, and what is damaged.

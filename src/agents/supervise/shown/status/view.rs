@@ -24,12 +24,12 @@ use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 use axiom_model::work::usd::Usd;
 use axiom_safety::attach::attach_status::AttachStatus;
 
-/// The status, from the state and the running processes.
-pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocument {
+/// The status, from the state, the running processes, and the merges that are no longer in their targets.
+pub fn view(state: &State, (who, lost_merges): (&LiveProcesses, Vec<TaskId>), now: Timestamp) -> StatusDocument {
     let alive = who.supervisor;
     let session = state.record.session.as_ref();
     let (tasks, mut progress) = count_tasks(state);
-    progress.merged = progress.merged.saturating_sub(u32::try_from(who.lost_merges.len()).unwrap_or(u32::MAX));
+    progress.merged = progress.merged.saturating_sub(u32::try_from(lost_merges.len()).unwrap_or(u32::MAX));
     let metadata = SessionMetadataJson {
         started_at: session.map(|session| session.started_at),
         target: session.map(|session| session.target.clone()),
@@ -74,7 +74,7 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
         gates: lines(waiting),
         decided: lines(decided),
         to_merge: to_merge(state),
-        lost_merges: who.lost_merges.clone(),
+        lost_merges,
         stuck: natural::sorted(stuck(state), |task| task.id.as_str()).into_iter().map(|task| stuck_line(state, task)).collect(),
         doing: Vec::new(),
         delays: delays(state, who.session),
