@@ -53,6 +53,9 @@ fn a_task_waits_at_its_boundary_and_goes_on_once_or_with_more_or_not() {
     world.env.ok(&["gate", "approve", "budget-t"]);
     world.autopilot(&[]).code(1);
     assert_eq!(world.program_args().len(), 4, "as much again, counted from the approval");
+    let since = "$1.20 of $1.00 since more was allowed, $0.20 over";
+    assert!(world.env.ok(&["status"]).contains(&format!("t has used up its budget: {since}")));
+    assert!(world.env.ok(&["task", "show", "t"]).contains(since));
 
     world.env.axiom(&["gate", "answer", "budget-t", "much"]).fails_with(Code::InvalidInput);
     world.env.ok(&["gate", "reject", "budget-t", "--reason", "too dear"]);

@@ -166,3 +166,27 @@ fn a_step_that_deletes_a_branch_is_not_called_a_pause() {
     }
     world.quits_well(live);
 }
+
+/// The session waits for the other agent: of this one nothing runs, and no time passes for it.
+#[test]
+fn an_agent_whose_program_ended_while_the_session_ends_does_not_work() {
+    let world = World::new();
+    let (go, ended) = (world.beside("go-one"), world.beside("ended-one"));
+    let until = format!("until [ -e '{}' ]; do sleep 0.1; done", go.display());
+    world.task("one", &format!("{until}; touch '{}'; exit 1", ended.display()), &[]);
+    world.waiting_task("two");
+    let live = world.start(&["--mode", "autopilot", "--agents", "2"]);
+    world.wait_for_file("begun");
+    wait_until("both work", || world.agents().iter().filter(|agent| agent["state"] == "running").count() == 2);
+    world.env.ok(&["quit"]);
+    wait_until("it ends", || world.env.json(&["status"])["session"]["state"] == "ending");
+    world.signal_file("go-one");
+    let one = || world.agents().iter().find(|agent| agent["taskId"] == "one").cloned();
+    wait_until("its program has ended", || one().is_some_and(|agent| agent["state"] == "ended"));
+    let before = one().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    assert_eq!(one().unwrap()["duration"], before["duration"]);
+    world.signal_file("go");
+    live.wait();
+    world.all_is_well();
+}

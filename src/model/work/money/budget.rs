@@ -143,6 +143,9 @@ pub struct BudgetUsage {
     pub used: u64,
     /// Whether that is all: otherwise there were iterations that told nothing.
     pub known: bool,
+    /// Whether it is counted since a human allowed as much again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub since_allowed: bool,
 }
 
 impl BudgetUsage {
@@ -175,7 +178,8 @@ impl BudgetUsage {
         };
         let amount = |number| amount(self.of, number);
         let over = self.over().map_or_else(String::new, |over| format!(", {} over", amount(over)));
-        format!("{at_least}{} of {}{unit}{over}", amount(self.used), amount(self.limit))
+        let since = if self.since_allowed { " since more was allowed" } else { "" };
+        format!("{at_least}{} of {}{unit}{since}{over}", amount(self.used), amount(self.limit))
     }
 }
 
@@ -220,6 +224,7 @@ pub struct BudgetSpending {
     tokens: (u64, bool),
     cost: (u64, bool),
     time_ms: u64,
+    since_allowed: bool,
 }
 
 /// What an iteration that still runs has used by now, as far as it tells.
@@ -246,6 +251,7 @@ impl BudgetSpending {
             tokens: (now.0.saturating_sub(then.0), now.3 <= then.3),
             cost: (now.1.saturating_sub(then.1), now.4 <= then.4),
             time_ms: now.2.saturating_sub(then.2),
+            since_allowed: from.is_some(),
         }
     }
 
@@ -267,7 +273,9 @@ impl BudgetSpending {
 
     /// How each limit stands.
     pub fn of(self, limits: BudgetLimits) -> Vec<BudgetUsage> {
-        let used = |of, limit: Option<u64>, (used, known): (u64, bool)| Some(BudgetUsage { of, limit: limit?, used, known });
+        let used = |of, limit: Option<u64>, (used, known): (u64, bool)| {
+            Some(BudgetUsage { of, limit: limit?, used, known, since_allowed: self.since_allowed })
+        };
         [
             used(BudgetResource::Cost, limits.max_cost.map(|cost| cost.0), self.cost),
             used(BudgetResource::Tokens, limits.max_tokens, self.tokens),
@@ -366,7 +374,7 @@ mod tests {
     #[test]
     fn an_answer_names_the_new_limits() {
         let reached = |of: &[BudgetResource]| -> Vec<BudgetUsage> {
-            of.iter().map(|of| BudgetUsage { of: *of, limit: 1, used: 1, known: true }).collect()
+            of.iter().map(|of| BudgetUsage { of: *of, limit: 1, used: 1, known: true, since_allowed: false }).collect()
         };
         let answered = |text: &str, of: &[BudgetResource]| raised(text, &reached(of)).map(|new| new.on(BudgetLimits::default()));
         assert_eq!(answered("10", &[BudgetResource::Cost]).unwrap(), limits(Some(10.0), None, None));

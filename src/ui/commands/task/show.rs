@@ -154,10 +154,7 @@ fn in_words<'a>(
     if let Some(record) = state.record.tasks.get(&task.id).filter(|record| record.iterations > 0 || record.retry_count > 0) {
         rows.extend(spent(record));
     }
-    // An approval allows as much again: what was used before is not counted any more.
-    let again = state.record.tasks.get(&task.id).is_some_and(|record| record.counted_from.is_some());
-    let since = if again { " since more was allowed" } else { "" };
-    rows.extend(used.iter().map(|used| vec!["budget:".to_owned(), used.in_words() + since]));
+    rows.extend(used.iter().map(|used| vec!["budget:".to_owned(), used.in_words()]));
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
     let standing = TaskStanding::of(groups, task);
     let mut time = |name: &str, at: Option<jiff::Timestamp>| {

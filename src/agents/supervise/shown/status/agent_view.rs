@@ -27,10 +27,14 @@ pub(super) fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -
     let (captured_at, lines) = (captured.map(TaskCaptureRecord::seen_at_work), captured.and_then(|captured| captured.lines));
     let heard = work.map(|work| captured_at.map_or(work.last_activity, |at| at.max(work.last_activity)));
     let waiting_since = work.and_then(|work| waiting_since(state, work));
-    let since_claimed = |work: &AgentWork| waiting_since.or(now).or(heard).map(|until| whole_seconds(work.claimed_at, until));
+    let shown_state = work.map_or("idle", |work| agent_state(state, agent, (work, now.is_some())));
+    // Whose program has ended works no longer, also while the session that is at its end looks after others.
+    let works_now = now.filter(|_| shown_state != ENDED);
+    let since_claimed =
+        |work: &AgentWork| waiting_since.or(works_now).or(heard).map(|until| whole_seconds(work.claimed_at, until));
     AgentStatusJson {
         id: agent.id.to_string(),
-        state: work.map_or("idle", |work| agent_state(state, agent, (work, now.is_some()))),
+        state: shown_state,
         task_id: work.map(|work| work.task.to_string()),
         title: work.and_then(|work| state.restorable.tasks.get(&work.task)).map(|task| task.title.clone()),
         iteration: work.map_or(0, |work| work.iteration),
@@ -44,7 +48,7 @@ pub(super) fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -
         estimated_completion: reports.and_then(|reports| reports.expected_at),
         waiting_since,
         claimed_at: work.map(|work| work.claimed_at),
-        worked_until: waiting_since.or(heard.filter(|_| now.is_none())),
+        worked_until: waiting_since.or(heard.filter(|_| works_now.is_none())),
         duration: work.and_then(since_claimed),
         tokens_used: record.and_then(|record| record.tokens_used),
         cost_usd: record.and_then(|record| record.cost_usd),
@@ -103,8 +107,8 @@ fn agent_state(state: &State, agent: &Agent, (work, is_supervised): (&AgentWork,
         return "waiting";
     }
     match state.record.session.as_ref().map(|session| session.state) {
-        // No iteration of it begins any more, and its task is released in a moment.
-        Some(SessionState::Ending) => "stopping",
+        // No iteration of it begins any more: its task is released when the session ends.
+        Some(SessionState::Ending) => ENDED,
         Some(SessionState::Paused | SessionState::Pausing) => "paused",
         Some(SessionState::Running) if gate.is_none() => "running",
         // Without a session somebody looks after what it left: 'recover', for example.

@@ -167,7 +167,7 @@ pub struct SupervisorStatusJson {
 pub struct AgentStatusJson {
     /// Its id.
     pub id: String,
-    /// `idle`, `running`, `verifying` (its program has ended, and a verify step of its task runs), `waiting`, `paused`, `held` (a human has its workspace open, and its processes stand still), `stopping`, `ended` (its program has ended, and no supervisor is there to take up what it did), `orphaned` (its keeper is gone, and its program still runs) or `dead` (its keeper is gone, and nobody works on the task until a session takes it up).
+    /// `idle`, `running`, `verifying` (its program has ended, and a verify step of its task runs), `waiting`, `paused`, `held` (a human has its workspace open, and its processes stand still), `stopping`, `ended` (its program has ended, and no supervisor is there to take up what it did, or the session is at its end), `orphaned` (its keeper is gone, and its program still runs) or `dead` (its keeper is gone, and nobody works on the task until a session takes it up).
     pub state: &'static str,
     /// The task it works on.
     pub task_id: Option<String>,
