@@ -1,7 +1,6 @@
 //! What a `Repository` remembers of packs, and of objects that were written since refs last moved. What fills it is in
 //! `objects::freshen`.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -32,7 +31,7 @@ pub(crate) struct IndexedPack {
 #[derive(Default)]
 pub(crate) struct FreshenState {
     pub(crate) folders: Mutex<Vec<PackFolder>>,
-    pub(crate) noted: Mutex<HashSet<gix::ObjectId>>,
+    pub(crate) noted: Mutex<Vec<gix::ObjectId>>,
     /// Whether a `git gc` removed needed objects in the last attempt.
     pub too_late: AtomicBool,
     /// Whether the loose objects were checked since the machine was booted.

@@ -98,9 +98,14 @@ impl RememberedFile {
         Self { is_bare: true, ..self }
     }
 
-    /// The permissions of the file, where it has no attributes beside them.
-    pub fn permissions(&self, seen: &SeenFile) -> Option<u32> {
-        self.is_bare.then_some(seen.mode)
+    /// The permissions of the file, which has this mode, where it has no attributes beside them.
+    pub fn permissions(&self, mode: u32) -> Option<u32> {
+        self.is_bare.then_some(mode)
+    }
+
+    /// How many bytes it has, but for multiples of 4 GiB.
+    pub fn size(&self) -> u64 {
+        u64::from(self.stat.size)
     }
 
     fn encode(&self, into: &mut Vec<u8>) {
@@ -131,8 +136,8 @@ impl FileBlobCache {
         self.files.len()
     }
 
-    /// What is remembered of a file, if it is as it was.
-    pub fn recall(&self, path: &RepoPath, seen: &SeenFile) -> Option<RememberedFile> {
+    /// The place of what is remembered of a file, if it is as it was.
+    pub fn recall(&self, path: &RepoPath, seen: &SeenFile) -> Option<usize> {
         let hash = FilePathHash::of(path);
         let first = hash.first();
         // Hashes are spread evenly, so it is near the place of its own size among all.
@@ -144,7 +149,12 @@ impl FileBlobCache {
         let (start, within) = if is_within { (near.start, window) } else { (0, self.firsts.as_slice()) };
         let from = start + within.partition_point(|one| *one < first);
         let at = (from..all).take_while(|at| self.firsts[*at] == first).find(|at| self.files[*at].path == hash)?;
-        self.files.get(at).filter(|one| one.stat == seen.stat && one.device == seen.device).copied()
+        self.files.get(at).filter(|one| one.stat == seen.stat && one.device == seen.device).map(|_| at)
+    }
+
+    /// What is remembered at a place.
+    pub fn file(&self, place: usize) -> &RememberedFile {
+        &self.files[place]
     }
 
     /// A memory of these files. Of two with the same hash, one is remembered.
@@ -208,7 +218,7 @@ mod tests {
             assert_eq!(empty.recall(&path(0), &of_size(0)), None);
             files(0..100).write_unless(&empty, &repo, &main);
             let read = FileBlobCache::read(&repo, &main);
-            let recalled = |number| read.recall(&path(number), &of_size(number)).map(|one| one.content);
+            let recalled = |number| read.recall(&path(number), &of_size(number)).map(|one| read.file(one).content);
             assert!((0..100).all(|number| recalled(number) == Some(content(number))));
             assert_eq!(read.recall(&path(1), &of_size(2)), None);
             assert_eq!(read.recall(&path(100), &of_size(1)), None);

@@ -103,8 +103,13 @@ impl SeenFile {
 
     /// The mode that git gives it.
     pub fn git_mode(&self) -> u32 {
-        if self.mode & 0o100 == 0 { 0o100_644 } else { 0o100_755 }
+        git_mode(self.mode)
     }
+}
+
+/// The mode that git gives a regular file with these permissions.
+pub(crate) fn git_mode(mode: u32) -> u32 {
+    if mode & 0o100 == 0 { 0o100_644 } else { 0o100_755 }
 }
 
 #[cfg(test)]

@@ -252,7 +252,7 @@ impl KeptBytes<'_> {
     /// The blob with the bytes of a file; `None` if they cannot be kept.
     fn bytes_of(&self, worktree: &Worktree, file: &UnchangedFile, known: Option<Oid>) -> Result<Option<Oid>> {
         if let Some(oid) = known.filter(|oid| self.repo.objects().has_object(oid)) {
-            self.repo.durability().note_written(gix_id(&oid)?);
+            self.repo.durability().note_written([gix_id(&oid)?]);
             return Ok(Some(oid));
         }
         if self.is_encrypted(worktree, &file.path, &Oid::from_bytes(file.oid.as_bytes())?) {

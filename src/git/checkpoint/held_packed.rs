@@ -23,7 +23,7 @@ impl Checkpoints<'_> {
         let hiding = self.repo.packed_refs().digest_of_names(listed)?;
         if let Some((group, holder)) = self.repo.packed_refs().remembered(&stat, &hiding)? {
             for oid in group.tree.iter().chain(&group.commits) {
-                self.repo.durability().note_written(gix_id(oid)?);
+                self.repo.durability().note_written([gix_id(oid)?]);
             }
             return Ok(Some((stat, CachedPackedRefs { group, hiding, source: PackedRefsSource::Memory(holder) })));
         }

@@ -51,7 +51,7 @@ impl Checkpoints<'_> {
         // Another process may have deleted refs, and their targets, since they were listed.
         for (oid, _) in refs.values().map(|oid| (oid, ())).chain(stash.iter().map(|entry| (&entry.id, ()))) {
             if !loose.missing.iter().any(|name| refs.get(name.as_str()) == Some(oid)) {
-                self.repo.durability().note_written(gix_id(oid)?);
+                self.repo.durability().note_written([gix_id(oid)?]);
             }
         }
         let mut entries = Vec::new();

@@ -73,7 +73,7 @@ impl Checkpoints<'_> {
         let tree =
             self.repo.trees().write_tree(&[document, TreeEntry { mode: TREE, oid: refs.tree.clone(), name: REFS.to_vec() }])?;
         for oid in kept {
-            self.repo.durability().note_written(gix_id(oid)?);
+            self.repo.durability().note_written([gix_id(oid)?]);
         }
         let mut seen = BTreeSet::new();
         let parents = kept.iter().chain(&refs.commits).filter(|oid| seen.insert(*oid)).cloned().collect();

@@ -95,14 +95,14 @@ impl Objects<'_> {
         let Some(staged) = StagedObjects::of(self.repo)? else {
             let git = self.repo.git().writing().args(["hash-object", "-w", "--stdin", "-t", kind.as_str()]);
             let written = Oid::new(git.stdin(content).text()?)?;
-            self.repo.durability().note_written(gix_id(&written)?);
+            self.repo.durability().note_written([gix_id(&written)?]);
             return Ok(written);
         };
         let id = self.id_of(kind, content)?;
         if !staged.keeps(&id) {
             self.stage_new(&staged, kind, content, id)?;
         }
-        self.repo.durability().note_written(id);
+        self.repo.durability().note_written([id]);
         Oid::from_bytes(id.as_bytes())
     }
 

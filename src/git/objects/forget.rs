@@ -100,7 +100,7 @@ impl ForgottenObjects<'_> {
 
     /// Gives these objects the time of now: git deletes what nothing refers to when it is old enough (`gc.pruneExpire`, two weeks).
     pub fn leave_to_git(&self, doomed: &BTreeSet<Oid>) -> Result<()> {
-        let ids = doomed.iter().map(gix_id).collect::<Result<_>>()?;
+        let ids = doomed.iter().map(gix_id).collect::<Result<Vec<_>>>()?;
         drop(self.repo.durability().freshen_all(&ids));
         Ok(())
     }

@@ -6,7 +6,6 @@
 //! were referred to, the caller can check whether they still exist: another process may just have removed all unreachable
 //! objects, however new.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
@@ -26,7 +25,7 @@ impl Durability<'_> {
     /// How many of the noted objects are missing now; forgets all of them. No process is started.
     pub(crate) fn gone_of_noted(&self) -> Result<usize> {
         let mut left = std::mem::take(&mut *self.repo.objects.freshened.noted.lock().unwrap_or_else(PoisonError::into_inner));
-        self.without_packed(&mut left)?;
+        self.leave_unpacked(&mut left)?;
         let mut gone = 0;
         for id in left {
             gone += usize::from(!self.is_there_now(&id)?);
@@ -34,9 +33,9 @@ impl Durability<'_> {
         Ok(gone)
     }
 
-    /// Notes an object that was written, or that exists already and is going to be referred to.
-    pub(crate) fn note_written(&self, id: gix::ObjectId) {
-        self.repo.objects.freshened.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+    /// Notes objects that were written, or that exist already and are going to be referred to.
+    pub(crate) fn note_written(&self, ids: impl IntoIterator<Item = gix::ObjectId>) {
+        self.repo.objects.freshened.noted.lock().unwrap_or_else(PoisonError::into_inner).extend(ids);
     }
 
     /// Gives the file or pack of an existing object the current time; `false` where the object has to be written instead. A
@@ -52,33 +51,36 @@ impl Durability<'_> {
             || self.alternates().iter().any(|objects| loose(objects))
     }
 
-    /// Leaves those objects that no pack has at this moment: packs are looked at once for all of them.
-    pub(crate) fn without_packed(&self, ids: &mut HashSet<gix::ObjectId>) -> Result<()> {
+    /// Leaves those objects that no pack has at this moment, each once: packs are looked at once for all of them.
+    pub(crate) fn leave_unpacked(&self, ids: &mut Vec<gix::ObjectId>) -> Result<()> {
         let looked = self.with_packs(|pack| {
-            if ids.iter().any(|id| pack.has(id)) && pack.file.is_file() {
-                ids.retain(|id| !pack.has(id));
+            let rest: Vec<_> = ids.iter().filter(|id| !pack.has(id)).copied().collect();
+            if rest.len() < ids.len() && pack.file.is_file() {
+                *ids = rest;
             }
             ids.is_empty()
         });
+        ids.sort_unstable();
+        ids.dedup();
         looked.map(drop)
     }
 
-    /// Those of the objects that exist and could be given the current time, as [`Durability::freshen`]: packs are looked at once
+    /// Whether each of the objects exists and could be given the current time, as [`Durability::freshen`]: packs are looked at once
     /// for all of them.
-    pub(crate) fn freshen_all(&self, ids: &HashSet<gix::ObjectId>) -> HashSet<gix::ObjectId> {
-        let mut fresh = HashSet::new();
+    pub(crate) fn freshen_all(&self, ids: &[gix::ObjectId]) -> Vec<bool> {
+        let mut fresh = vec![false; ids.len()];
         let looked = self.with_packs(|pack| {
-            let here: Vec<_> = ids.iter().filter(|id| !pack.is_cruft && !fresh.contains(*id) && pack.has(id)).copied().collect();
+            let is_here = |at: &usize| !fresh[*at] && pack.has(&ids[*at]);
+            let here: Vec<usize> = if pack.is_cruft { Vec::new() } else { (0..ids.len()).filter(is_here).collect() };
             if !here.is_empty() && files::touch(&pack.file) {
-                fresh.extend(here);
+                here.into_iter().for_each(|at| fresh[at] = true);
             }
-            fresh.len() == ids.len()
+            fresh.iter().all(|fresh| *fresh)
         });
         if let Err(error) = looked {
             tracing::debug!(%error, "the packs cannot be looked at");
         }
-        let loose: Vec<_> = ids.iter().filter(|id| !fresh.contains(*id) && self.freshen(id)).copied().collect();
-        fresh.extend(loose);
+        ids.iter().zip(&mut fresh).filter(|(_, fresh)| !**fresh).for_each(|(id, fresh)| *fresh = self.freshen(id));
         fresh
     }
 

@@ -53,7 +53,7 @@ impl<'r> NewBlobs<'r> {
             return gix_id(&objects.write_blob(&content)?);
         };
         let id = objects.id_of(ObjectKind::Blob, &content)?;
-        self.repository.durability().note_written(id);
+        self.repository.durability().note_written([id]);
         if self.pack.ids.contains(&id) || staged.keeps(&id) {
             return Ok(id);
         }

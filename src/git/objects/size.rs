@@ -1,6 +1,6 @@
 //! How much disk space a capture adds to the repository.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::names::Oid;
@@ -27,22 +27,22 @@ impl Objects<'_> {
     /// `shared`, a tree that an earlier checkpoint holds.
     pub fn added_by_capture(&self, capture: &Oid, shared: Option<&Oid>) -> Result<u64> {
         let mut seen: BTreeSet<Oid> = shared.into_iter().cloned().collect();
-        let mut added = HashSet::new();
+        let mut added = Vec::new();
         let commit = self.read_commit(capture)?;
-        added.insert(gix_id(capture)?);
+        added.push(gix_id(capture)?);
         let base = match commit.parents.first() {
             Some(base) => Some(self.read_commit(base)?.tree),
             None => None,
         };
         self.added_by_tree(base.as_ref(), &commit.tree, &mut seen, &mut added)?;
         let Some(index) = commit.parents.get(1) else { return self.on_disk(added) };
-        added.insert(gix_id(index)?);
+        added.push(gix_id(index)?);
         let index = self.read_commit(index)?;
         self.added_by_tree(base.as_ref(), &index.tree, &mut seen, &mut added)?;
         // The extras and the document. Further parents of the document, the captures of other worktrees and refs, are not
         // counted.
         for further in index.parents.iter().skip(1).take(2) {
-            added.insert(gix_id(further)?);
+            added.push(gix_id(further)?);
             self.added_by_tree(None, &self.read_commit(further)?.tree, &mut seen, &mut added)?;
         }
         self.on_disk(added)
@@ -54,12 +54,12 @@ impl Objects<'_> {
         base: Option<&Oid>,
         tree: &Oid,
         seen: &mut BTreeSet<Oid>,
-        added: &mut HashSet<gix::ObjectId>,
+        added: &mut Vec<gix::ObjectId>,
     ) -> Result<()> {
         if base == Some(tree) || !seen.insert(tree.clone()) {
             return Ok(());
         }
-        added.insert(gix_id(tree)?);
+        added.push(gix_id(tree)?);
         let old = base.map(|base| self.repo.trees().read_raw_tree(base)).transpose()?;
         let old = old.as_deref().unwrap_or_default();
         let mut before =
@@ -76,15 +76,15 @@ impl Objects<'_> {
                 let old = same_name.map(|old| Oid::from_bytes(old.oid.as_bytes())).transpose()?;
                 self.added_by_tree(old.as_ref(), &Oid::from_bytes(entry.oid.as_bytes())?, seen, added)?;
             } else {
-                added.insert(entry.oid.to_owned());
+                added.push(entry.oid.to_owned());
             }
         }
         Ok(())
     }
 
     /// The size of those objects that are loose.
-    fn on_disk(&self, mut ids: HashSet<gix::ObjectId>) -> Result<u64> {
-        self.repo.durability().without_packed(&mut ids)?;
+    fn on_disk(&self, mut ids: Vec<gix::ObjectId>) -> Result<u64> {
+        self.repo.durability().leave_unpacked(&mut ids)?;
         let objects = self.repo.common_dir().join("objects");
         let mut size = 0;
         let stage = self.repo.objects.stage.get();

@@ -1,7 +1,5 @@
 //! Which files a capture need not read, since they are as they were at the last one (`file_blob_cache`), and what the next one need not.
 
-use std::collections::HashSet;
-
 use crate::capture::file_blob_cache::{FileBlobCache, KnownContent, RememberedFile};
 use crate::capture::file_stat::SeenFile;
 use crate::capture::permissions::{RecordedPermissions, recorded};
@@ -26,7 +24,8 @@ pub(super) struct FileMemory<'a> {
     worktree: &'a Worktree,
     scope: CaptureScope,
     was: FileBlobCache,
-    next: Vec<RememberedFile>,
+    /// The places of what stays remembered.
+    kept: Vec<usize>,
     /// What was not remembered before.
     learned: Vec<(RepoPath, RememberedFile)>,
     /// From before anything was read.
@@ -44,13 +43,8 @@ impl<'a> FileMemory<'a> {
         let many = files >= FEW || bytes >= LIGHT;
         many.then(|| {
             let was = FileBlobCache::read(repository, worktree);
-            Self { repository, worktree, scope, was, next: Vec::new(), learned: Vec::new(), since: None }
+            Self { repository, worktree, scope, was, kept: Vec::new(), learned: Vec::new(), since: None }
         })
-    }
-
-    /// What is remembered of a file, if it is as it was.
-    pub fn recall(&self, path: &RepoPath, seen: &SeenFile) -> Option<RememberedFile> {
-        self.was.recall(path, seen)
     }
 
     /// What was remembered before.
@@ -58,9 +52,9 @@ impl<'a> FileMemory<'a> {
         &self.was
     }
 
-    /// Goes on remembering a file.
-    pub fn keep(&mut self, one: RememberedFile) {
-        self.next.push(one);
+    /// Goes on remembering what was remembered at a place.
+    pub fn keep(&mut self, place: usize) {
+        self.kept.push(place);
     }
 
     /// Says that files are going to be read.
@@ -78,25 +72,26 @@ impl<'a> FileMemory<'a> {
         self.learned.extend(one.map(|one| (path.clone(), one)));
     }
 
-    /// Which of these blobs exist, and stay for as long as new ones do.
-    pub fn fresh(&self, blobs: &HashSet<gix::ObjectId>) -> HashSet<gix::ObjectId> {
+    /// Whether each of these blobs exists, and stays for as long as new ones do.
+    pub fn fresh(&self, blobs: &[gix::ObjectId]) -> Vec<bool> {
         let durability = self.repository.durability();
         let fresh = durability.freshen_all(blobs);
-        fresh.iter().for_each(|id| durability.note_written(*id));
+        durability.note_written(blobs.iter().zip(&fresh).filter(|(_, fresh)| **fresh).map(|(id, _)| *id));
         fresh
     }
 
     /// Ends the capture, of which the unusual permissions of all `edits` are known. One of some paths would forget the others, so it
     /// remembers nothing.
-    pub fn write(mut self, edits: &[PathEdit], unusual: &[RecordedPermissions]) {
-        let is_the_same = self.learned.is_empty() && self.next.len() == self.was.len();
+    pub fn write(self, edits: &[PathEdit], unusual: &[RecordedPermissions]) {
+        let is_the_same = self.learned.is_empty() && self.kept.len() == self.was.len();
         if is_the_same || self.scope == CaptureScope::Part {
             return;
         }
         let is_bare = |path: &RepoPath| {
             is_among(edits, path) && recorded(unusual, path).is_none_or(|permissions| permissions.attributes.is_empty())
         };
-        self.next.extend(self.learned.into_iter().map(|(path, one)| if is_bare(&path) { one.bare() } else { one }));
-        FileBlobCache::of(self.next).write_unless(&self.was, self.repository, self.worktree);
+        let learned = self.learned.into_iter().map(|(path, one)| if is_bare(&path) { one.bare() } else { one });
+        let kept = self.kept.iter().map(|place| *self.was.file(*place));
+        FileBlobCache::of(kept.chain(learned).collect()).write_unless(&self.was, self.repository, self.worktree);
     }
 }

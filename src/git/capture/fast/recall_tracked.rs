@@ -21,23 +21,25 @@ impl WorktreeReader<'_> {
         let (mut others, mut known) = (Vec::new(), Vec::new());
         for one in entries {
             let path = RepoPath::new(self.index.path(one.entry));
-            match one.seen.and_then(|seen| Some((seen, memory.recall(&path, &seen)?))) {
-                Some((_, file)) if conversion.forbids(file.content) => return None,
-                Some((seen, file)) => known.push((one, path, seen, file)),
+            match one.seen.and_then(|seen| Some((seen, memory.was().recall(&path, &seen)?))) {
+                Some((_, place)) if conversion.forbids(memory.was().file(place).content) => return None,
+                Some((seen, place)) => known.push((one, path, seen, place)),
                 None => others.push(one),
             }
         }
         // The blobs of the others are the index's.
         let differs = |entry: usize, file: &RememberedFile| *self.index.id(entry) != *file.content.blob;
-        let blobs = known.iter().filter(|(one, _, _, file)| differs(one.entry, file)).map(|(.., file)| file.content.blob);
-        let fresh = memory.fresh(&blobs.collect());
-        for (one, path, seen, file) in known {
-            if differs(one.entry, &file) && !fresh.contains(&file.content.blob) {
+        let remembered = known.iter().map(|(one, .., place)| (one.entry, memory.was().file(*place)));
+        let blobs: Vec<_> = remembered.filter(|(entry, file)| differs(*entry, file)).map(|(_, file)| file.content.blob).collect();
+        let mut fresh = memory.fresh(&blobs).into_iter();
+        for (one, path, seen, place) in known {
+            let file = *memory.was().file(place);
+            if differs(one.entry, &file) && fresh.next() != Some(true) {
                 others.push(one);
                 continue;
             }
-            memory.keep(file);
-            let is = (seen.git_mode(), file.content, file.permissions(&seen));
+            memory.keep(place);
+            let is = (seen.git_mode(), file.content, file.permissions(seen.mode));
             self.compare(one.entry, path, is, conversion, &mut found);
         }
         Some((found, others))

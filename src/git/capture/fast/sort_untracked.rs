@@ -2,10 +2,11 @@
 //! worktrees, and in none where no pattern can match (`ignore_hints`). The configuration then includes some ignored files, and
 //! excludes some of the others.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::fs::FileType;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use crate::base::readable::is_gap;
 use crate::capture::captured::CaptureOptions;
@@ -14,10 +15,12 @@ use crate::capture::sorted_ignored::SortedIgnoredPaths;
 use crate::repo::handles::QuickCaptures;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::Result;
+use axiom_base::files::open_at;
 use axiom_model::base::names::RepoPath;
 
 use super::ignore_hints::IgnoreHints;
-use super::walk::UntrackedPath;
+use super::listing::{FolderNames, ListingBuffer};
+use super::walk::{UntrackedPath, kind_of};
 
 /// How many paths below folders are listed before git has said whether the folders are ignored: asking once about more paths
 /// is cheaper than asking again, but an ignored folder can be huge.
@@ -83,6 +86,17 @@ enum UntrackedNodeKind {
     Odd,
 }
 
+impl UntrackedNode {
+    /// The order of what is in one folder: what is in a folder comes after the `/`.
+    fn order_in_folder(&self, other: &Self) -> Ordering {
+        let end = |node: &Self| (node.kind == UntrackedNodeKind::Folder).then_some(b'/');
+        let (own, others) = (self.path.split().1, other.path.split().1);
+        let common = own.len().min(others.len());
+        let rest = || own.get(common).copied().or(end(self)).cmp(&others.get(common).copied().or(end(other)));
+        own[..common].cmp(&others[..common]).then_with(rest)
+    }
+}
+
 impl From<UntrackedPath> for UntrackedNode {
     fn from(found: UntrackedPath) -> Self {
         Self {
@@ -143,11 +157,12 @@ impl QuickCaptures<'_> {
         options: &CaptureOptions,
     ) -> Result<Option<SortedUntracked>> {
         let root = worktree.path();
+        let mut lister = UntrackedLister { root, options, room: ListingBuffer::default() };
         let mut sorted = SortedUntracked::default();
         let mut hints = if nodes.is_empty() { IgnoreHints::default() } else { IgnoreHints::of(self.repo, worktree) };
         ignores.iter().for_each(|path| hints.add_file(&root.join(path.to_path())));
         while !nodes.is_empty() {
-            list_ahead(root, options, &mut nodes);
+            lister.list_ahead(&mut nodes);
             let found = nodes.iter().filter(|node| node.path.file_name() == b".gitignore");
             found.for_each(|node| hints.add_file(&root.join(node.path.to_path())));
             let mut asked = may_be_ignored(&nodes, &hints);
@@ -161,7 +176,7 @@ impl QuickCaptures<'_> {
             let Some(folders) = settle(nodes, &ignored, covers, &mut sorted) else { return Ok(None) };
             nodes = Vec::new();
             for folder in folders {
-                list(root, &options.excluded, &folder, None, &mut nodes);
+                lister.list(&folder, None, &mut nodes);
             }
         }
         let mut ignored = std::mem::take(&mut sorted.ignored);
@@ -240,52 +255,63 @@ impl SortedUntracked {
     }
 }
 
-/// Lists folders, and the folders in them, as long as there are few paths.
-fn list_ahead(root: &Path, options: &CaptureOptions, nodes: &mut Vec<UntrackedNode>) {
-    let mut next = 0;
-    let first = nodes.len();
-    while next < nodes.len() && nodes.len() < first + AHEAD {
-        if nodes[next].kind == UntrackedNodeKind::Folder && !options.exclude.covers(&nodes[next].path, true) {
-            nodes[next].kind = UntrackedNodeKind::Listed;
-            let folder = nodes[next].path.clone();
-            list(root, &options.excluded, &folder, Some(next), nodes);
-        }
-        next += 1;
-    }
+/// Lists folders with untracked files.
+struct UntrackedLister<'a> {
+    root: &'a Path,
+    options: &'a CaptureOptions,
+    room: ListingBuffer,
 }
 
-/// Adds what is in a folder to the nodes.
-fn list(root: &Path, excluded: &[RepoPath], folder: &RepoPath, above: Option<usize>, nodes: &mut Vec<UntrackedNode>) {
-    let failed = |error: &std::io::Error| {
-        let kind = if is_gap(error) { UntrackedNodeKind::Unread } else { UntrackedNodeKind::Odd };
-        UntrackedNode { path: folder.clone(), kind, above }
-    };
-    let names = match std::fs::read_dir(root.join(folder.to_path())) {
-        Ok(names) => names,
-        Err(error) => return nodes.push(failed(&error)),
-    };
-    for name in names {
-        let (name, kind) = match name.and_then(|name| Ok((name.file_name(), name.file_type()?))) {
-            Ok(both) => both,
-            Err(error) => return nodes.push(failed(&error)),
+impl UntrackedLister<'_> {
+    /// Lists folders, and the folders in them, as long as there are few paths.
+    fn list_ahead(&mut self, nodes: &mut Vec<UntrackedNode>) {
+        let mut next = 0;
+        let first = nodes.len();
+        while next < nodes.len() && nodes.len() < first + AHEAD {
+            if nodes[next].kind == UntrackedNodeKind::Folder && !self.options.exclude.covers(&nodes[next].path, true) {
+                nodes[next].kind = UntrackedNodeKind::Listed;
+                let folder = nodes[next].path.clone();
+                self.list(&folder, Some(next), nodes);
+            }
+            next += 1;
+        }
+    }
+
+    /// Adds what is in a folder to the nodes, in the order of the paths: what is in order costs little to sort.
+    fn list(&mut self, folder: &RepoPath, above: Option<usize>, nodes: &mut Vec<UntrackedNode>) {
+        let failed = |kind| UntrackedNode { path: folder.clone(), kind, above };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = match open_at(CWD, &self.root.join(folder.to_path()), flags, Mode::empty()) {
+            Ok(dir) => dir,
+            Err(errno) if is_gap(&errno.into()) => return nodes.push(failed(UntrackedNodeKind::Unread)),
+            Err(_) => return nodes.push(failed(UntrackedNodeKind::Odd)),
         };
-        let path = RepoPath::new([folder.as_bytes(), b"/", name.as_bytes()].concat());
-        if !excluded.contains(&path) {
-            nodes.push(UntrackedNode { kind: kind_of(name.as_bytes(), kind), path, above });
+        let Some(names) = FolderNames::read(&dir, &mut self.room) else { return nodes.push(failed(UntrackedNodeKind::Odd)) };
+        let first = nodes.len();
+        for (name, kind) in names.iter() {
+            // Not every file system includes the kind in the listing.
+            let kind = if kind == FileType::Unknown { kind_of(&dir, name) } else { Some(kind) };
+            let Some(kind) = kind else { return nodes.push(failed(UntrackedNodeKind::Odd)) };
+            let path = RepoPath::new([folder.as_bytes(), b"/", name.to_bytes()].concat());
+            if !self.options.excluded.contains(&path) {
+                nodes.push(UntrackedNode { kind: node_kind(name.to_bytes(), kind), path, above });
+            }
         }
+        nodes[first..].sort_unstable_by(UntrackedNode::order_in_folder);
     }
 }
 
-fn kind_of(name: &[u8], kind: FileType) -> UntrackedNodeKind {
+fn node_kind(name: &[u8], kind: FileType) -> UntrackedNodeKind {
     // Most likely a nested repository; or a link that git does not follow.
-    if name.eq_ignore_ascii_case(b".git") || (kind.is_symlink() && matches!(name, b".gitignore" | b".gitattributes")) {
-        UntrackedNodeKind::Odd
-    } else if kind.is_dir() {
-        UntrackedNodeKind::Folder
-    } else if kind.is_file() || kind.is_symlink() {
-        UntrackedNodeKind::File
-    } else {
-        UntrackedNodeKind::Special
+    if name.eq_ignore_ascii_case(b".git") || (kind == FileType::Symlink && matches!(name, b".gitignore" | b".gitattributes")) {
+        return UntrackedNodeKind::Odd;
+    }
+    match kind {
+        FileType::Directory => UntrackedNodeKind::Folder,
+        FileType::RegularFile | FileType::Symlink => UntrackedNodeKind::File,
+        FileType::Fifo | FileType::Socket | FileType::CharacterDevice | FileType::BlockDevice | FileType::Unknown => {
+            UntrackedNodeKind::Special
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::base::path_inspection::WorktreeInspector;
 use crate::capture::as_time_allows::as_time_allows;
 use crate::capture::coverage::CaptureCoverage;
 use crate::capture::file_blob_cache::KnownContent;
-use crate::capture::file_stat::SeenFile;
+use crate::capture::file_stat::{SeenFile, git_mode};
 use crate::capture::gaps::CaptureGaps;
 use crate::objects::new_blobs::NewBlobs;
 use axiom_base::error::Result;
@@ -87,32 +87,32 @@ impl WorktreeReader<'_> {
         let Some(memory) = memory else { return Some((Vec::new(), files)) };
         let (root, limit) = (self.worktree.path(), self.limit);
         let was = memory.was();
+        // Its permissions, and the place of what is remembered of it.
         let known = |looks: &mut WorktreeInspector<'_>, path: &RepoPath| {
             // What cannot be looked at is found out when it is read.
             let seen = looks.file(path).as_ref().and_then(SeenFile::of_stat).filter(|seen| seen.size <= limit)?;
-            Some((seen, was.recall(path, &seen)?))
+            Some((seen.mode, was.recall(path, &seen)?))
         };
         let look = |part: &[PathAndSize]| {
             let mut looks = WorktreeInspector::below(root);
             part.iter().map(|(path, _)| known(&mut looks, path)).collect()
         };
         let found: Vec<Option<_>> = threads::in_parts(&files, FEW, look);
-        let (mut recalled, mut others) = (Vec::with_capacity(files.len()), Vec::new());
+        let blobs: Vec<_> = found.iter().flatten().map(|(_, place)| was.file(*place).content.blob).collect();
+        let mut fresh = memory.fresh(&blobs).into_iter();
+        let (mut held, mut others) = (Vec::with_capacity(blobs.len()), Vec::new());
         for ((path, size), known) in files.into_iter().zip(found) {
-            match known {
-                Some((seen, known)) => recalled.push((path, seen, known)),
-                None => others.push((path, size)),
-            }
-        }
-        let fresh = memory.fresh(&recalled.iter().map(|(_, _, known)| known.content.blob).collect());
-        let mut held = Vec::with_capacity(recalled.len());
-        for (path, seen, known) in recalled {
-            if fresh.contains(&known.content.blob) {
-                memory.keep(known);
-                let permissions = known.permissions(&seen);
-                held.push(UntrackedBlob { path, mode: seen.git_mode(), content: known.content, permissions });
+            let Some((permissions, place)) = known else {
+                others.push((path, size));
+                continue;
+            };
+            let file = memory.was().file(place);
+            if fresh.next() == Some(true) {
+                let (mode, permissions) = (git_mode(permissions), file.permissions(permissions));
+                held.push(UntrackedBlob { path, mode, content: file.content, permissions });
+                memory.keep(place);
             } else {
-                others.push((path, seen.size));
+                others.push((path, file.size()));
             }
         }
         (!held.iter().any(|held| conversion.forbids(held.content))).then_some((held, others))

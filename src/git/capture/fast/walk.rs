@@ -328,7 +328,7 @@ impl<'a> WorktreeWalk<'a> {
 }
 
 /// The kind of the file that has this name in a folder.
-fn kind_of(dir: &OwnedFd, name: &CStr) -> Option<FileType> {
+pub(super) fn kind_of(dir: &OwnedFd, name: &CStr) -> Option<FileType> {
     let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some(FileType::from_raw_mode(stat.st_mode))
 }

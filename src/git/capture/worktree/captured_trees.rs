@@ -91,7 +91,7 @@ impl Captures<'_> {
         let who = self.repo.objects().signature()?;
         // git may have written these objects, and perhaps nothing else refers to the checked-out commit.
         for oid in [&capture.tree, &capture.index_tree].into_iter().chain(capture.head.commit()) {
-            self.repo.durability().note_written(gix_id(oid)?);
+            self.repo.durability().note_written([gix_id(oid)?]);
         }
         let base = match capture.head.commit() {
             Some(commit) => commit.clone(),
