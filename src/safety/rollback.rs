@@ -52,7 +52,6 @@ use axiom_model::work::tasks::task::{TaskChangeSet, TaskStatus};
 use self::beside_worktree::BesideWorktree;
 use self::own_worktrees::OwnWorktreesFate;
 use crate::operation::planned_changes::FileLossLine;
-use crate::operation::standing_lines::OpenedGates;
 pub use crate::operation::stop_agents::StoppedAgentLine;
 pub use exact_name::named_exactly;
 pub use newest_differing::{NewestDifferingCheckpoint, is_file as is_file_or_held, newest_differing};
@@ -162,7 +161,7 @@ pub fn preview(ctx: &Context, wish: RollbackRequest<'_>) -> Result<RollbackPrevi
     }
     let stopped = preview.changes.agents.iter().map(|agent| agent.task_id.clone()).collect();
     let (standing, held) = of_tasks(ctx, &plan.operation, wish, &stopped);
-    preview.changes.add_standing(&ctx.state().restorable, &standing, &held, OpenedGates::SaidElsewhere);
+    preview.changes.add_standing(&ctx.state().restorable, &standing, &held);
     preview.changes.add_progress(&ctx.state().restorable, &plan.operation);
     preview.changes_nothing = preview.changes.agents.is_empty() && no_change::changes_nothing(ctx, &plan.operation, &captured)?;
     for change in &plan.operation.worktrees {
@@ -261,7 +260,7 @@ fn locked(ctx: &mut Context, wish: RollbackRequest<'_>, stopped: &BTreeSet<TaskI
     let mut plan = wish.plan(ctx, (&record, &document), &captured)?;
     plan.operation.safety = Some(safety.name.clone());
     let (standing, held) = of_tasks(ctx, &plan.operation, wish, stopped);
-    plan.preview.changes.add_standing(&ctx.state().restorable, &standing, &held, OpenedGates::SaidElsewhere);
+    plan.preview.changes.add_standing(&ctx.state().restorable, &standing, &held);
     plan.preview.changes.add_progress(&ctx.state().restorable, &plan.operation);
     plan.operation.gates = held;
     for worktree in &mut plan.operation.worktrees {

@@ -3,7 +3,7 @@
 use super::core::SessionCore;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
-use axiom_model::queries::gate_use::{asks_no_more, is_of_use};
+use axiom_model::queries::gate_use::is_of_use;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
 use axiom_model::work::gates::gate::{GateDecision, GateKind};
@@ -13,11 +13,10 @@ use axiom_model::work::tasks::task::TaskStatus;
 /// whether there was one.
 pub(crate) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
     let state = core.desk.ctx.state();
-    let (ready, target, mode) = (&mut core.ready, core.setup.target.clone(), state.restorable.mode);
+    let (ready, target) = (&mut core.ready, core.setup.target.clone());
     let idle = state.restorable.gates.values().find(|gate| {
         let Some(task) = &gate.task_id else { return false };
-        // Where the mode asks nobody, nobody is told that it waits for an answer.
-        if asks_no_more(gate, mode, target.as_ref()) || !is_of_use(state, gate, |task| ready.contains(state, task)) {
+        if !is_of_use(state, gate, |task| ready.contains(state, task)) {
             return true;
         }
         match gate.kind {

@@ -231,6 +231,10 @@ pub(crate) fn begin_session(core: &mut SessionCore<'_>) -> Result<()> {
         start_checkpoint: None,
         in_linked_worktree: core.setup.in_linked_worktree,
     };
+    // One that goes on with a crashed one has its budget, and what it has used.
+    if !core.desk.ctx.state().record.session.as_ref().is_some_and(|before| before.state == SessionState::Crashed) {
+        close_session_gate(&mut core.desk, "its session has ended")?;
+    }
     core.desk.step(Event::SessionStarted { session })?;
     if let Some(again) = core.setup.options.again.clone() {
         let ctx = &*core.desk.ctx;

@@ -9,9 +9,10 @@ use axiom_model::agent::adapter::AgentAdapter;
 use axiom_model::agent::stream::stream_event::TokenUsage;
 use axiom_model::agent::stream::summary::since;
 use axiom_model::base::ids::TaskId;
+use axiom_model::queries::gate_use::{limits_of_tasks, spent_on};
 use axiom_model::state::current_state::State;
 use axiom_model::work::agent::{Agent, AgentWork};
-use axiom_model::work::money::budget::{BudgetLimits, BudgetSpending, BudgetUsage, RunningIterationUsage};
+use axiom_model::work::money::budget::{BudgetLimits, BudgetUsage, RunningIterationUsage};
 use axiom_model::work::tasks::task::Task;
 use axiom_model::work::usd::Usd;
 use axiom_process::client::proof_of_life::lived_until;
@@ -25,17 +26,10 @@ pub(crate) fn limits_of(task: &Task, configured: BudgetLimits) -> BudgetLimits {
     task.limits.or(configured)
 }
 
-/// What the iterations of a task have used that have ended, since a human allowed as much again.
-pub(crate) fn spent_on(state: &State, task: &TaskId) -> BudgetSpending {
-    let record = state.record.tasks.get(task);
-    record.map_or_else(BudgetSpending::default, |record| BudgetSpending::since(&record.tally(), record.counted_from.as_ref()))
-}
-
 /// How the limits of a task stand: its own, and else those that the newest session has for each task.
 pub fn used_of(ctx: &Context, task: &Task, now: Timestamp) -> Vec<BudgetUsage> {
     let state = ctx.state();
-    let configured = state.record.session.as_ref().map(|session| session.task_limits).unwrap_or_default();
-    let limits = limits_of(task, configured);
+    let limits = limits_of(task, limits_of_tasks(state));
     let agent = state.agent_on(&task.id).filter(|_| !limits.is_empty());
     let running = agent.map(|agent| seen(ctx, (agent, task), limits, now)).unwrap_or_default();
     spent_on(state, &task.id).with(running).of(limits)

@@ -1,17 +1,17 @@
 //! Whether a gate asks a human for something that is still to be decided. Pure.
 
 use crate::base::ids::TaskId;
-use crate::base::names::RefName;
 use crate::state::current_state::State;
 use crate::work::gates::gate::{Gate, GateKind};
+use crate::work::money::budget::{BudgetLimits, BudgetSpending};
 use crate::work::sessions::session::SessionMode;
-use crate::work::tasks::task::TaskStatus;
+use crate::work::tasks::task::{Task, TaskStatus};
 
-/// Whether a gate is there only since the mode asked, and a session of this mode, which merges into `target`, does not ask.
-pub fn asks_no_more(gate: &Gate, mode: SessionMode, target: Option<&RefName>) -> bool {
+/// Whether a gate is there only since the mode asked, which a session of this mode does not.
+pub fn asks_no_more(gate: &Gate, mode: SessionMode) -> bool {
     match gate.kind {
         GateKind::Claim => gate.held.is_none() && gate.decision.is_none() && mode.claims(),
-        GateKind::Merge => target.is_some_and(|target| mode.merges() && gate.only_asks_to_merge(target)),
+        GateKind::Merge => mode.merges() && gate.only_asks_to_merge(),
         GateKind::Question
         | GateKind::Permission
         | GateKind::HumanReview
@@ -25,9 +25,12 @@ pub fn asks_no_more(gate: &Gate, mode: SessionMode, target: Option<&RefName>) ->
 /// Whether a decision at a gate has still something to decide. A verb on its task may have settled the matter while no session runs, which
 /// closes such a gate at its begin: until then nobody is asked. `may_start` says whether a pending task waits for no other.
 pub fn is_of_use(state: &State, gate: &Gate, may_start: impl FnOnce(&TaskId) -> bool) -> bool {
-    let Some(id) = &gate.task_id else { return true };
+    let Some(id) = &gate.task_id else { return gate.kind != GateKind::Budget || has_budget(state) };
     let task = state.restorable.tasks.get(id);
     let is_pending = task.is_some_and(|task| task.status == TaskStatus::Pending);
+    if asks_no_more(gate, state.restorable.mode) {
+        return false;
+    }
     match gate.kind {
         // A held task may wait for other tasks first; it stays held meanwhile.
         GateKind::Claim => is_pending && (gate.held.is_some() || may_start(id)),
@@ -35,11 +38,26 @@ pub fn is_of_use(state: &State, gate: &Gate, may_start: impl FnOnce(&TaskId) -> 
         GateKind::Merge | GateKind::HumanReview => {
             task.is_some_and(|task| task.status == TaskStatus::Done && task.merged.is_none())
         }
-        GateKind::Question
-        | GateKind::Permission
-        | GateKind::Recovery
-        | GateKind::Planning
-        | GateKind::Budget
-        | GateKind::Disk => true,
+        GateKind::Budget => {
+            let used_up = |task: &Task| !spent_on(state, id).reached(task.limits.or(limits_of_tasks(state))).is_empty();
+            is_pending && (gate.decision.is_some() || task.is_some_and(used_up))
+        }
+        GateKind::Question | GateKind::Permission | GateKind::Recovery | GateKind::Planning | GateKind::Disk => true,
     }
+}
+
+/// Whether the budget of the newest session still limits something: it has not ended, or the next one goes on with it.
+fn has_budget(state: &State) -> bool {
+    state.record.session.as_ref().is_some_and(|session| session.state.is_gone_on_with())
+}
+
+/// The limits of tasks that have none of their own, as the newest session has them.
+pub fn limits_of_tasks(state: &State) -> BudgetLimits {
+    state.record.session.as_ref().map(|session| session.task_limits).unwrap_or_default()
+}
+
+/// What the iterations of a task have used that have ended, since a human allowed as much again.
+pub fn spent_on(state: &State, task: &TaskId) -> BudgetSpending {
+    let record = state.record.tasks.get(task);
+    record.map_or_else(BudgetSpending::default, |record| BudgetSpending::since(&record.tally(), record.counted_from.as_ref()))
 }

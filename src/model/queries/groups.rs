@@ -159,7 +159,8 @@ impl<'a> TaskGroupTree<'a> {
         self.state.restorable.tasks.get(id).is_some_and(|task| self.dependencies_met(task))
     }
 
-    pub(crate) fn is_in_target(&self, id: &TaskId) -> bool {
+    /// Whether nobody waits for it any more: it is merged or settled, or all parts of the group are.
+    pub fn is_in_target(&self, id: &TaskId) -> bool {
         let Some(task) = self.state.restorable.tasks.get(id) else { return false };
         task.is_settled() || self.groups.get(id).is_some_and(|whole| whole.is_in_target)
     }

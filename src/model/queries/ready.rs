@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::base::ids::{AgentId, TaskId};
+use crate::queries::gate_use::is_of_use;
 use crate::queries::groups::TaskGroupTree;
 use crate::queries::needs;
 use crate::queries::unblocking::unblocking_power;
@@ -113,7 +114,8 @@ fn waits_for_in_words<'a>(groups: &TaskGroupTree<'a>, task: &'a Task) -> Option<
 
 /// The gate at which all waits that has none of its own: of the session's budget or of its disk.
 pub(crate) fn session_gate(state: &State) -> Option<&Gate> {
-    state.restorable.gates.values().find(|gate| gate.task_id.is_none() && gate.kind != GateKind::Planning)
+    let is_of_all = |gate: &&Gate| gate.task_id.is_none() && gate.kind != GateKind::Planning;
+    state.restorable.gates.values().filter(is_of_all).find(|gate| is_of_use(state, gate, |_| true))
 }
 
 /// Why no more work is possible: one line for each task that is not merged, for `run --until-idle`.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::in_progress::GitOperationLine;
 use super::staged::StagedChanges;
-use super::standing_lines::{ChangedGateLine, ChangedProgressLine, GateFate, OpenedGates};
+use super::standing_lines::{ChangedGateLine, ChangedProgressLine, GateFate};
 use super::stop_agents::StoppedAgentLine;
 use crate::context::handle::Context;
 use axiom_git::TreeChange;
@@ -77,15 +77,8 @@ impl PlannedChanges {
         self.staged_back.extend(staged.back.into_iter().map(line));
     }
 
-    /// Adds what changes of the standing of tasks. Of the gates that keep a task from being started, those that close now, and those that
-    /// open where nothing else says so.
-    pub(crate) fn add_standing(
-        &mut self,
-        now: &RestorableState,
-        standing: &TaskStandingChanges,
-        held: &[GateChange],
-        opened: OpenedGates,
-    ) {
+    /// Adds what changes of the standing of tasks: also the gates that keep a task from being started from then on.
+    pub(crate) fn add_standing(&mut self, now: &RestorableState, standing: &TaskStandingChanges, held: &[GateChange]) {
         let is_open = |gate: &Gate| now.gates.values().any(|open| open.is_same_wait(gate));
         let opens = |id: &GateId| held.iter().any(|change| change.way == ChangeDirection::BringBack && change.gate.id == *id);
         for GateChange { gate, way } in held {
@@ -93,7 +86,7 @@ impl PlannedChanges {
                 ChangeDirection::PutAside if is_open(gate) && !gate.goes_on() => {
                     self.gates.push(ChangedGateLine::of(gate, GateFate::Closed))
                 }
-                ChangeDirection::BringBack if opened == OpenedGates::Named => {
+                ChangeDirection::BringBack if !is_open(gate) && !gate.goes_on() => {
                     self.gates.push(ChangedGateLine::of(gate, GateFate::Opened))
                 }
                 ChangeDirection::PutAside | ChangeDirection::BringBack => {}

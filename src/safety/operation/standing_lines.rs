@@ -5,15 +5,6 @@ use serde::Serialize;
 use axiom_model::base::ids::{GateId, TaskId};
 use axiom_model::work::gates::gate::Gate;
 
-/// Whether gates are named that keep a task from being started from now on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OpenedGates {
-    /// Yes.
-    Named,
-    /// What follows names them.
-    SaidElsewhere,
-}
-
 /// What becomes of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

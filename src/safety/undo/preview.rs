@@ -12,7 +12,6 @@ use crate::operation::extras_of;
 use crate::operation::in_progress;
 use crate::operation::planned_changes::{AffectedFileLine, AffectedWorkspaceLine, FileLossLine, MovedHeadLine, PlannedChanges};
 use crate::operation::staged;
-use crate::operation::standing_lines::OpenedGates;
 use axiom_base::error::Result;
 use axiom_git::{CaptureExtras, TreeChange};
 use axiom_model::base::names::RepoPath;
@@ -101,7 +100,7 @@ pub(super) fn preview(
         mode: operation.mode,
         ..planned
     };
-    changes.add_standing(&ctx.state().restorable, &operation.standing, &operation.gates, OpenedGates::Named);
+    changes.add_standing(&ctx.state().restorable, &operation.standing, &operation.gates);
     changes.add_progress(&ctx.state().restorable, operation);
     changes.add_gates(&ctx.state().restorable, operation::gates_of_its_merges(ctx.state(), operation));
     Ok(UndoPreview {

@@ -15,6 +15,7 @@ use crate::wording::interventions::decided as decided_in_words;
 use axiom_agents::interventions;
 use axiom_agents::supervise::status;
 use axiom_agents::supervise::status::RecoveryNeedJson;
+use axiom_agents::supervise::target;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::forms::natural;
@@ -149,8 +150,9 @@ pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     trust::say_what_is_approved(&ctx, gates.iter_mut().map(|gate| (&mut gate.reason, true)));
     let for_sessions = gates.iter().any(|gate| gate.kind != GateKind::Planning);
     if for_sessions && !ctx.supervisor_alive()? {
-        screen.note("note: no supervisor runs; the next 'git axiom run' acts on it");
-        screen.note("hint: git axiom run --until-idle    carries it out, and goes on");
+        let run = target::command_for(&ctx, gates.iter().filter(|_| approves));
+        screen.note(&format!("note: no supervisor runs; the next '{run}' acts on it"));
+        screen.note(&format!("hint: {run} --until-idle    carries it out, and goes on"));
     }
     screen.answer(&GateDecisionJson { gate_ids: gates.iter().map(|gate| gate.id.to_string()).collect() }, || {
         decided_in_words(&gates, &decision)

@@ -24,7 +24,7 @@ use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::names::RefName;
 use axiom_model::queries::gate_use::asks_no_more;
 use axiom_model::queries::view::{next_commands, undecided_gates};
-use axiom_model::work::sessions::session::SessionMode;
+use axiom_model::work::sessions::session::{Session, SessionMode};
 use axiom_safety::context::handle::Context;
 
 /// How another agent program is chosen.
@@ -45,7 +45,10 @@ In mode semi-auto each claim and each merge waits at a gate: see 'git axiom gate
 --all' in another shell while 'git axiom run' goes on, or before the next 'git axiom run'.
 
 Ctrl+C pauses, waits 5 seconds for the agents, stops them and keeps their work; a second Ctrl+C
-leaves at once. With --detach, closing the terminal ends nothing: 'git axiom quit' does.")]
+leaves at once. With --detach, closing the terminal ends nothing: 'git axiom quit' does.
+
+After a crash, target, agents and limits are those of the session that crashed, and what it used
+counts, unless options say otherwise.")]
 pub struct RunArgs {
     /// The number of agents that may work at once
     #[arg(long, value_name = "N")]
@@ -114,6 +117,9 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
         screen.note(&format!("note: the agent program is that of the last session, '{}': {OTHERS}", program.name()));
     }
     let mut options = options(&ctx, args, &program)?;
+    if let Some(crashed) = crashed(&ctx).filter(|_| !args.detached) {
+        screen.note(&as_it_was_begun(crashed, args));
+    }
     if args.panel && (screen.wants_json() || !std::io::stdout().is_terminal()) {
         return Err(Error::new(Code::Usage, "--panel needs a terminal")
             .hint("git axiom run --detach    runs in the background without one"));
@@ -137,7 +143,7 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     let target = target::of_session(&ctx, options.target.as_ref())?;
     options.again = Some(again(args, &target, program));
     let mode = options.mode.unwrap_or(ctx.state().restorable.mode);
-    let asked = undecided_gates(ctx.state()).into_iter().filter(|gate| !asks_no_more(gate, mode, Some(&target.branch)));
+    let asked = undecided_gates(ctx.state()).into_iter().filter(|gate| !asks_no_more(gate, mode));
     let waiting = asked.count();
     if waiting > 0 && !args.detached {
         screen.note(&format!("note: {} from before: git axiom gate list", waits_for_you(waiting)));
@@ -160,6 +166,10 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
             }
         }
     };
+    tell_end(&ctx, ending, screen)
+}
+
+fn tell_end(ctx: &Context, ending: SessionOutcome, screen: &mut Screen) -> Result<Exit> {
     let (name, reasons, exit) = match ending {
         SessionOutcome::AllMerged => ("allMerged", Vec::new(), Exit::Done),
         SessionOutcome::Idle(reasons) => ("idle", reasons, Exit::Failed),
@@ -196,7 +206,22 @@ fn from_here(mut program: Vec<String>, here: &Path) -> Result<Vec<String>> {
     Ok(program)
 }
 
-/// The options of a session: the command line has priority over the configuration.
+/// The session that crashed, with which the next one goes on.
+fn crashed(ctx: &Context) -> Option<&Session> {
+    let session = ctx.state().record.session.as_ref().filter(|session| session.state.is_gone_on_with())?;
+    ctx.supervisor_alive().is_ok_and(|is_alive| !is_alive).then_some(session)
+}
+
+/// Which options of a session that crashed count again, as nobody has given others.
+fn as_it_was_begun(crashed: &Session, args: &RunArgs) -> String {
+    let target = args.target.is_none().then(|| format!(", into {}", crashed.target.short()));
+    let agents = args.agents.is_none().then(|| format!(", {} at once", words::count(crashed.slots as usize, "agent")));
+    let limits = (!crashed.limits.is_empty()).then(|| format!(", limits of the session {}", crashed.limits.in_words()));
+    let as_before: String = [target, agents, limits].into_iter().flatten().collect();
+    format!("note: goes on as the session was begun that crashed{as_before}; options of 'git axiom run' change that")
+}
+
+/// The options of a session: the command line has priority over those of a session that crashed, and these over the configuration.
 fn options(ctx: &Context, args: &RunArgs, program: &ChosenProgram) -> Result<SupervisorOptions> {
     let within = |what: &str, value: u32, most: u32| match value {
         0 => Err(Error::new(Code::InvalidInput, format!("{what} cannot be 0")).hint("leave it out, or give 1 or more")),
@@ -204,16 +229,21 @@ fn options(ctx: &Context, args: &RunArgs, program: &ChosenProgram) -> Result<Sup
         n => Ok(n),
     };
     let config = &ctx.config.agents;
+    // What a crash cut off goes on as it was begun.
+    let (slots, iterations, limits) = match crashed(ctx) {
+        Some(session) => (session.slots, session.max_iterations, session.limits),
+        None => (config.count, config.max_iterations, ctx.config.budget.of_a_session()),
+    };
     Ok(SupervisorOptions {
-        slots: within("--agents", args.agents.unwrap_or(config.count), MOST_AGENTS)?,
-        max_iterations: within("--max-iterations", args.max_iterations.unwrap_or(config.max_iterations), 1_000_000)?,
+        slots: within("--agents", args.agents.unwrap_or(slots), MOST_AGENTS)?,
+        max_iterations: within("--max-iterations", args.max_iterations.unwrap_or(iterations), 1_000_000)?,
         until_idle: args.until_idle,
         mode: args.mode,
         target: args.target.as_deref().map(RefName::branch_named),
         retry: args.retry,
         after_crash: CrashTaskDecisions::default(),
         again: None,
-        limits: args.budget.read()?.on(ctx.config.budget.of_a_session()),
+        limits: args.budget.read()?.on(limits),
         programs: program.programs(&ctx.config)?,
     })
 }

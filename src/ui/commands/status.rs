@@ -225,7 +225,7 @@ fn decided_in_words(report: &StatusDocument) -> StyledText {
     if report.decided.is_empty() {
         return StyledText::new();
     }
-    let by = if report.supervisor.alive { "" } else { "by 'git axiom run', " };
+    let by = if report.supervisor.alive { String::new() } else { format!("by '{}', ", report.decided_by) };
     let row = |gate: &OpenGateJson| {
         let decision = gate.decision.as_ref().map(OpenGateDecisionJson::in_words).unwrap_or_default();
         vec![gate.id.clone(), gate.reason.clone(), decision]

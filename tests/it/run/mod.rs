@@ -38,6 +38,7 @@ mod limits;
 mod looking;
 mod lost_files;
 mod merge_verify;
+mod next_run;
 mod offered_and_said;
 mod old_logs;
 mod outlived;

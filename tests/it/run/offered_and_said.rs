@@ -190,3 +190,40 @@ fn an_agent_whose_program_ended_while_the_session_ends_does_not_work() {
     live.wait();
     world.all_is_well();
 }
+
+/// A human approves again what was in the way, once it is not.
+#[test]
+fn in_review_a_merge_that_was_kept_up_asks_again_once_the_way_is_free() {
+    let world = World::new();
+    world.env.write("a.txt", "a\n");
+    world.env.git(&["add", "a.txt"]);
+    world.env.git(&["commit", "-q", "-m", "a file"]);
+    world.task("t", "echo t > a.txt", &[]);
+    world.env.write("a.txt", "mine\n");
+    let live = world.start(&["--mode", "review", "--agents", "1"]);
+    world.wait_for_gate("merge-t");
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    let reason = || world.gates().first().map(|gate| gate["reason"].as_str().unwrap().to_owned()).unwrap_or_default();
+    wait_until("it is kept up", || reason().starts_with("could not be merged: ") && reason().contains("in the way: a.txt"));
+    world.env.git(&["checkout", "-q", "--", "a.txt"]);
+    wait_until("it asks again", || reason() == "merge t into main");
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.wait_until_merged("t");
+    world.quits_well(live);
+}
+
+/// What opens is counted and named before as after.
+#[test]
+fn the_plan_of_a_rollback_names_the_gates_that_it_opens() {
+    let world = World::new();
+    world.waiting_task("t");
+    let live = world.start_until_begun();
+    world.env.ok(&["checkpoint", "create", "cp"]);
+    world.signal_file("go");
+    live.wait().code(0);
+    let opened = |answer: &serde_json::Value| answer["gates"].as_array().map_or(0, Vec::len);
+    let plan = world.env.json(&["rollback", "cp", "--dry-run"]);
+    let done = world.env.json(&["rollback", "cp", "--yes"]);
+    assert_eq!((opened(&plan), opened(&done)), (1, 1), "{plan:#}\n{done:#}");
+    assert_eq!(plan["gates"][0]["id"], world.gate_ids()[0]);
+}

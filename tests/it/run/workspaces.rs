@@ -145,7 +145,11 @@ fn a_target_that_is_deleted_while_it_runs_makes_the_merge_wait() {
     world.env.git(&["branch", "-q", "-D", "goal"]);
     world.signal_file("go");
     let ended = live.wait().code(1);
-    assert!(ended.stdout.contains("t waits at gate merge-t: the target branch 'goal' is gone"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("t waits at gate merge-t: could not be merged: the target branch 'goal' is gone"),
+        "{}",
+        ended.stdout
+    );
     world.env.axiom(&["run", "--until-idle"]).fails_with(git_axiom::base::error::Code::TargetMissing);
     world.env.git(&["branch", "goal", &old]);
     world.env.ok(&["gate", "approve", "merge-t"]);

@@ -104,8 +104,6 @@ impl ProgramClock {
         let id = Gate::of_session()?;
         let gate = core.desk.ctx.state().restorable.gates.get(&id).cloned();
         let reached = self.session_reached(core.desk.ctx, &core.setup, &core.runs);
-        let session = core.desk.ctx.state().record.session.as_ref();
-        let is_older = gate.as_ref().zip(session).is_some_and(|(gate, session)| gate.opened_at < session.started_at);
         let why = match gate.as_ref().map(|gate| &gate.decision) {
             None if reached.is_empty() => return Ok(false),
             None => return open_session_gate(&mut core.desk, reached),
@@ -116,8 +114,6 @@ impl ProgramClock {
                 "as much again is allowed"
             }
             Some(Some(GateDecision::Answered { .. })) => "the limit was changed",
-            // Of a session before: that has ended, and this one has a budget of its own.
-            Some(Some(GateDecision::Rejected { .. })) if is_older => "rejected",
             Some(Some(GateDecision::Rejected { .. })) => {
                 supervisor_requests::make(core.desk.ctx, SupervisorRequest::Quit)?;
                 "rejected"

@@ -131,11 +131,10 @@ impl MergeQueue {
             && self.tried_since_approved.insert(task.clone())
     }
 
-    /// Whether what a merge waits for at its gate is not in its way any more, where it needs no human then. No event tells of it, so it is
-    /// looked at now and then; where the merge was tried for this once and met the same again, a human says when.
+    /// Whether what a merge waits for at its gate is not in its way any more: then it goes on as the mode has it. No event tells of it, so
+    /// it is looked at now and then; where the merge was tried for this once and met the same again, a human says when.
     fn way_is_free(&mut self, desk: &SessionDesk<'_>, task: &TaskId) -> bool {
-        let goes_on = desk.ctx.state().restorable.mode == SessionMode::Autopilot;
-        let waits = |gate: &&Gate| goes_on && gate.says_what_is_in_the_way() && gate.guarded.is_none();
+        let waits = |gate: &&Gate| gate.says_what_is_in_the_way() && gate.guarded.is_none();
         let Some(gate) = desk.gate(GateKind::Merge, task).filter(waits) else { return false };
         let look = self.way_looked_at.get(task);
         if look.is_some_and(|look| look.at.elapsed() < WAY_EVERY || look.tried.as_deref() == Some(gate.reason.as_str())) {
@@ -195,14 +194,19 @@ impl MergeQueue {
                 self.is_merged(core, task)
             }
             MergeOutcome::Conflict { files, target } => settle_conflict(&mut core.desk, &core.setup, task, &files, target),
-            MergeOutcome::InTheWay { what } => wait_at_gate(&mut core.desk, task, what, &[]),
+            MergeOutcome::InTheWay { what } => wait_at_gate(&mut core.desk, task, could_not(&what), &[]),
             MergeOutcome::Guarded { files } => wait_for_a_look(&mut core.desk, task, &files),
             MergeOutcome::Unverified { of: _, failed } => self.verify_merge(core, task, failed.as_deref()),
             MergeOutcome::TargetMissing { target } => {
-                wait_at_gate(&mut core.desk, task, format!("the target branch '{}' is gone", target.short()), &[])
+                wait_at_gate(&mut core.desk, task, could_not(&format!("the target branch '{}' is gone", target.short())), &[])
             }
         }
     }
+}
+
+/// What the gate says of a merge that was tried: what was the matter may be over by the time that somebody reads it.
+fn could_not(why: &str) -> String {
+    format!("could not be merged: {why}")
 }
 
 /// Opens the gate of a merge in semi-auto. Guarded files are shown there at once, so that one approval is enough.

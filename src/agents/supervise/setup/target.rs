@@ -1,11 +1,12 @@
-//! The branch that a session merges into: the one that the user names, else that of the configuration, else the one that is checked
-//! out where `run` is called: in the main worktree, or in a linked one of the user's.
+//! The branch that a session merges into: the one that the user names, else that of the session that crashed, else that of the
+//! configuration, else the one that is checked out where `run` is called: in the main worktree, or in a linked one of the user's.
 
 use std::path::Path;
 
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::Worktree;
 use axiom_model::base::names::RefName;
+use axiom_model::work::gates::gate::Gate;
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::scratch_worktrees;
 
@@ -18,8 +19,27 @@ pub struct SessionTarget {
     pub in_linked_worktree: bool,
 }
 
+/// The command of a session that carries out what was approved at these gates: a merge is approved into one branch.
+pub fn command_for<'g>(ctx: &Context, mut approved: impl Iterator<Item = &'g Gate>) -> String {
+    let next = of_session(ctx, None).ok();
+    let other = next.and_then(|next| approved.find(|gate| gate.is_of_another_target(&next.branch)));
+    let target = other.and_then(Gate::target_in_short).map(|target| RefName::branch_named(target).short_in_shell());
+    target.map_or_else(|| "git axiom run".to_owned(), |target| format!("git axiom run --target {target}"))
+}
+
+/// The target of the session that crashed, where there is one with which the next goes on.
+fn of_crashed(ctx: &Context) -> Result<Option<SessionTarget>> {
+    let crashed = ctx.state().record.session.as_ref().filter(|session| session.state.is_gone_on_with());
+    let Some(session) = crashed else { return Ok(None) };
+    let target = SessionTarget { branch: session.target.clone(), in_linked_worktree: session.in_linked_worktree };
+    Ok(ctx.repo.refs().read_ref(&target.branch)?.map(|_| target))
+}
+
 /// The target of a session that begins here and now.
 pub fn of_session(ctx: &Context, named: Option<&RefName>) -> Result<SessionTarget> {
+    if let Some(target) = of_crashed(ctx)?.filter(|_| named.is_none()) {
+        return Ok(target);
+    }
     let here = users_worktree(ctx)?;
     let head = ctx.repo.refs().head(&here)?;
     let configured = || ctx.config.merge.target.as_deref().map(RefName::branch_named);

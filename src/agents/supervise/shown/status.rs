@@ -10,6 +10,7 @@ use documents::{DEAD, ENDED, VERIFYING};
 use jiff::Timestamp;
 use live_processes::{alive, with_what_is_seen};
 
+use super::super::target;
 use super::doing;
 use super::keeper_now::{KeeperObservation, worked_until};
 use crate::merge::lost_merges::lost_merges;
@@ -18,6 +19,7 @@ use crate::tasks::{seen_state, usage};
 use axiom_base::error::Result;
 use axiom_model::queries::gate_line::OpenGateJson;
 use axiom_model::queries::project::LiveSessionStatus;
+use axiom_model::queries::view::open_gates;
 use axiom_model::work::agent::{Agent, IterationStage};
 use axiom_model::work::money::budget::{BudgetUsage, BudgetUsageJson};
 use axiom_model::work::sessions::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
@@ -42,6 +44,10 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
     status.attached = attached(ctx);
     let gates = status.gates.iter_mut().chain(&mut status.decided);
     trust::say_what_is_approved(ctx, gates.map(OpenGateJson::reason_and_decided));
+    if !status.decided.is_empty() {
+        let approved = open_gates(ctx.state()).into_iter().filter(|gate| gate.is_approved());
+        status.decided_by = target::command_for(ctx, approved);
+    }
     status.doing = doing::now(ctx)?;
     // A session is at rest once its verifications have ended, too.
     if status.session.state == LiveSessionStatus::Paused && status.doing.iter().any(SupervisorActivity::is_verification) {
@@ -60,8 +66,9 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
             Some(SupervisorActivityKind::Verifies) => view.state = VERIFYING,
             Some(_) | None => {}
         }
-        if view.doing.is_some() && view.state == "paused" {
-            // Its program does not run, and a pause waits for what is done for it.
+        let waits_for_us = view.state == "paused" || view.state == "waiting" && view.waiting_since.is_none();
+        if view.doing.is_some() && waits_for_us {
+            // Its program does not run, and what is done for it is waited for.
             view.state = "running";
         }
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };

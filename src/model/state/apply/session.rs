@@ -20,10 +20,13 @@ use crate::work::tasks::task::TaskStatus;
 use axiom_base::error::Code;
 
 pub(super) fn start_session(state: &mut State, session: &Session) -> Result<()> {
-    state.record.session = Some(session.clone());
-    state.record.added_by_agents = 0;
-    (state.record.session_spent, state.record.session_counted_from) = (UsageTally::default(), None);
-    state.record.session_time = SessionRunTime::beginning(programs_run(state), session.started_at);
+    let before = state.record.session.replace(session.clone());
+    // What a crashed one has used counts in the one that goes on with it.
+    if !before.is_some_and(|before| before.state == SessionState::Crashed) {
+        state.record.added_by_agents = 0;
+        (state.record.session_spent, state.record.session_counted_from) = (UsageTally::default(), None);
+        state.record.session_time = SessionRunTime::beginning(programs_run(state), session.started_at);
+    }
     state.record.delays.clear();
     state.record.last_action = Some("session started".into());
     Ok(())

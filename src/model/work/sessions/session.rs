@@ -149,6 +149,12 @@ impl SessionState {
         }
     }
 
+    /// Whether the next session goes on with one that is in this state and has no supervisor, with its target, its limits and what was used
+    /// of these: it has crashed.
+    pub fn is_gone_on_with(self) -> bool {
+        self == Self::Crashed || self.is_crash_without_supervisor()
+    }
+
     /// Whether a session in this state has crashed, where its supervisor is gone. One that a human left at once, by a second
     /// Ctrl+C, has not.
     pub fn is_crash_without_supervisor(self) -> bool {

@@ -48,7 +48,9 @@ fn only_asks(state: &State, gate: &Gate) -> bool {
     let session = state.record.session.as_ref();
     match gate.kind {
         GateKind::Claim => gate.decision.is_none() && gate.held.is_none() && !is_for_trust(&gate.reason),
-        GateKind::Merge => session.is_some_and(|session| gate.only_asks_to_merge(&session.target)),
+        GateKind::Merge => {
+            session.is_some_and(|session| gate.only_asks_to_merge() && !gate.is_of_another_target(&session.target))
+        }
         GateKind::HumanReview
         | GateKind::Question
         | GateKind::Recovery

@@ -16,7 +16,7 @@ use axiom_agents::interventions::redirect;
 use axiom_agents::interventions::redirect::RedirectChoice;
 use axiom_agents::interventions::{AgentEndRequest, blocking};
 use axiom_agents::revert_task::TaskRollbackOutcome;
-use axiom_agents::supervise::SupervisorOptions;
+use axiom_agents::supervise::{SupervisorOptions, target};
 use axiom_agents::tasks::edit;
 use axiom_agents::tasks::edit::NewTaskRequest;
 use axiom_base::error::{Code, Error, Result};
@@ -140,7 +140,8 @@ fn decide(ctx: &mut Context, gate: &str, decision: &GateDecision) -> Result<Stri
     if ctx.supervisor_alive()? {
         return Ok(text.lines().next().unwrap_or_default().to_owned());
     }
-    Ok(format!("{}; no supervisor runs: the next 'git axiom run' acts on it", text.lines().next().unwrap_or_default()))
+    let run = target::command_for(ctx, gates.iter().filter(|_| *decision == GateDecision::Approved));
+    Ok(format!("{}; no supervisor runs: the next '{run}' acts on it", text.lines().next().unwrap_or_default()))
 }
 
 fn add(ctx: &mut Context, title: &str) -> Result<String> {

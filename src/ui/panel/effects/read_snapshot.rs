@@ -222,7 +222,7 @@ fn tasks(state: &State, cut_off: HashSet<TaskId>, lost: &[TaskId]) -> Vec<TaskRo
         },
         progress: groups.progress(task),
         after: task.after.iter().map(ToString::to_string).collect(),
-        unblocks: power.get(&task.id).copied().unwrap_or(0),
+        unblocks: power.get(&task.id).copied().filter(|_| !groups.is_in_target(&task.id)).unwrap_or(0),
         agent: agents.get(&task.id).cloned(),
         reason: task.reason.clone(),
         workspace: state.restorable.workspaces.get(&task.id).map(|workspace| workspace.path.clone()),

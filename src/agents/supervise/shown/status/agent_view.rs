@@ -110,7 +110,10 @@ fn agent_state(state: &State, agent: &Agent, (work, is_supervised): (&AgentWork,
         // No iteration of it begins any more: its task is released when the session ends.
         Some(SessionState::Ending) => ENDED,
         Some(SessionState::Paused | SessionState::Pausing) => "paused",
-        Some(SessionState::Running) if gate.is_none() => "running",
+        // Between two iterations it waits for its next one; the first begins at once.
+        Some(SessionState::Running) if gate.is_none() && matches!(work.stage, IterationStage::Between { last: None }) => {
+            "running"
+        }
         // Without a session somebody looks after what it left: 'recover', for example.
         Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => "running",
         Some(SessionState::Running) => "waiting",

@@ -41,6 +41,9 @@ pub struct StatusDocument {
     pub gates: Vec<OpenGateJson>,
     /// Gates that a human has decided, until that is carried out.
     pub decided: Vec<OpenGateJson>,
+    /// The command that carries that out where no session runs.
+    #[serde(skip)]
+    pub decided_by: String,
     /// Tasks that are done and wait to be merged, where no gate says why they wait.
     pub to_merge: Vec<MergeQueueJson>,
     /// Tasks that were merged, and whose target no longer has that (of the newest 50 merges), by id: a human took it back by git alone.

@@ -73,6 +73,7 @@ pub fn view(state: &State, (who, lost_merges): (&LiveProcesses, Vec<TaskId>), no
         progress,
         gates: lines(waiting),
         decided: lines(decided),
+        decided_by: String::new(),
         to_merge: to_merge(state),
         lost_merges,
         stuck: natural::sorted(stuck(state), |task| task.id.as_str()).into_iter().map(|task| stuck_line(state, task)).collect(),
@@ -135,7 +136,7 @@ fn newest_reports(state: &State) -> Option<&TaskReports> {
 
 /// Tasks that are done, wait at no gate, and are merged when it is their turn.
 pub(super) fn to_merge(state: &State) -> Vec<MergeQueueJson> {
-    let at_gate: BTreeSet<&TaskId> = state.restorable.gates.values().filter_map(|gate| gate.task_id.as_ref()).collect();
+    let at_gate: BTreeSet<&TaskId> = open_gates(state).into_iter().filter_map(|gate| gate.task_id.as_ref()).collect();
     let tasks = state.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task && task.merged.is_none());
     let done = tasks.filter(|task| task.status == TaskStatus::Done && !at_gate.contains(&task.id));
     done.map(|task| MergeQueueJson { task_id: task.id.clone(), after: needs::to_merge_first(state, task).cloned().collect() })

@@ -48,7 +48,7 @@ pub fn to_settle_first(reason: &str) -> Option<String> {
     let id = TaskId::new(task).ok()?;
     let branch = branch_names::branch_of(&id);
     Some(format!(
-        "first, on {} (in its workspace, where git axiom task show {task} names one): git merge {target} (if none is in progress), \
+        "first, unless that is done, on {} (in its workspace, where git axiom task show {task} names one): git merge {target} (if none is in progress), \
          resolve it, commit",
         branch.short()
     ))

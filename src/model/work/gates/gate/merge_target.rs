@@ -11,17 +11,26 @@ impl Gate {
         format!("merge {task} into {}", target.short())
     }
 
-    /// Whether it only asks whether a task may be merged into this branch, because of the mode, and nobody has answered.
-    pub fn only_asks_to_merge(&self, target: &RefName) -> bool {
-        self.decision.is_none() && self.task_id.as_ref().is_some_and(|task| self.reason == Self::to_merge(task, target))
+    /// Whether it only asks whether a task may be merged, because of the mode, and nobody has answered.
+    pub fn only_asks_to_merge(&self) -> bool {
+        self.decision.is_none() && self.kind == GateKind::Merge && self.asked_target().is_some()
     }
 
-    /// Whether it is the gate of a merge into another branch than this: what was said there, and approved, is not about this one. What a
+    /// The branch into which it asks to merge, in short.
+    fn asked_target(&self) -> Option<&str> {
+        self.reason.strip_prefix(&format!("merge {} into ", self.task_id.as_ref()?))
+    }
+
+    /// The branch that it is about, where its merge is not rejected: what was said there, and approved, is not about another one. What a
     /// human has rejected stays rejected.
+    pub fn target_in_short(&self) -> Option<&str> {
+        let is_rejected = matches!(self.decision, Some(GateDecision::Rejected { .. }));
+        let task = self.task_id.as_ref().filter(|_| self.kind == GateKind::Merge && !is_rejected)?;
+        self.asked_target().or_else(|| in_conflict_with(task, &self.reason))
+    }
+
+    /// Whether it is the gate of a merge into another branch than this.
     pub fn is_of_another_target(&self, target: &RefName) -> bool {
-        let rejected = matches!(self.decision, Some(GateDecision::Rejected { .. }));
-        let Some(task) = self.task_id.as_ref().filter(|_| self.kind == GateKind::Merge && !rejected) else { return false };
-        let asked = self.reason.strip_prefix(&format!("merge {task} into ")).or_else(|| in_conflict_with(task, &self.reason));
-        asked.is_some_and(|asked| asked != target.short())
+        self.target_in_short().is_some_and(|asked| asked != target.short())
     }
 }
