@@ -16,7 +16,7 @@ use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
 use axiom_model::journal::journaled::{JournaledOperation, OperationKind};
 use axiom_model::journal::journaled_changes::BranchAdvance;
-use axiom_model::work::gates::gate::{Gate, merge_wants_trust};
+use axiom_model::work::gates::gate::{Gate, could_not_be_merged, merge_wants_trust};
 use axiom_model::work::guarded::{AllowedGuardedFiles, GuardedFiles};
 use axiom_model::work::hooks::hook_event::HookEvent;
 use axiom_model::work::tasks::task::{MergedTaskWork, Task, TaskKind, TaskStatus};
@@ -137,7 +137,8 @@ fn markers_left(ctx: &Context, task: &TaskId, (work, target): (&Oid, &Oid)) -> R
         "{} still {LEFT_MARKERS}: settle it in the workspace of {task}, and commit; approved, it is merged as it is",
         some_of(&left, 5)
     );
-    let is_it = |gate: &Gate| gate.task_id.as_ref() == Some(task) && gate.reason == what && gate.is_approved();
+    let reason = could_not_be_merged(&what);
+    let is_it = |gate: &Gate| gate.task_id.as_ref() == Some(task) && gate.reason == reason && gate.is_approved();
     Ok((!ctx.state().restorable.gates.values().any(is_it)).then_some(what))
 }
 

@@ -37,6 +37,7 @@ use core::desk::SessionDesk;
 use hooks::HookReports;
 use idle_gates::close_idle_gates;
 use iterations::iteration_care::IterationCare;
+use iterations::program_clock::ProgramClock;
 use iterations::session_space::SpaceCheckOutcome;
 use merges::merge_queue::MergeQueue;
 use merges::merging::NextMerge;
@@ -156,6 +157,7 @@ pub fn run(
     supervisor.core.desk.ctx.repo.merges().run_drivers_aside();
     session_hooks::say(supervisor.core.desk.ctx);
     begin_session(&mut supervisor.core)?;
+    supervisor.iterations.clock = ProgramClock::of_session(supervisor.core.desk.ctx);
     supervisor.core.desk.ctx.set_patience(STEP_PATIENCE);
     let ended = supervisor.work();
     supervisor.core.desk.ctx.set_patience(OPERATION_PATIENCE);

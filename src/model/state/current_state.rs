@@ -94,7 +94,7 @@ pub struct PermanentRecord {
     /// How long programs ran in the newest session.
     #[serde(skip_serializing_if = "SessionRunTime::is_empty")]
     pub session_time: SessionRunTime,
-    /// The same when a human allowed the session as much again.
+    /// What they had used, and how long programs had run, when a human allowed the session as much again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_counted_from: Option<UsageTally>,
     /// The plan that is worked on, or the last one. A rollback takes back the tasks that it became, not what was planned.

@@ -279,3 +279,23 @@ fn what_an_iteration_has_used_that_runs_is_shown() {
     let shown = world.env.json(&["task", "show", "t"]);
     assert_eq!(shown["used"][0]["used"], json!(0.61), "nothing is counted twice: {shown}");
 }
+
+#[test]
+fn what_a_crashed_session_used_counts_in_the_one_that_goes_on_with_it() {
+    let waits = "touch ../../../begun; while [ ! -e ../../../go ]; do sleep 0.02; done";
+    let world = world_of(
+        &format!("1) git axiom signal complete; use 100 20 0.1;;\n2) {waits}; git axiom signal complete; use 100 20 0.1;;"),
+        "",
+    );
+    for id in ["a", "b", "c"] {
+        world.env.ok(&["task", "add", id, "--id", id]);
+    }
+    let mut live = world.start(&["--mode", "autopilot", "--agents", "1", "--max-tokens", "200"]);
+    world.wait_for_file("begun");
+    live.kill();
+    world.env.write("../go", "");
+    let ended = world.autopilot(&[]).code(1);
+    assert!(ended.stdout.contains("budget--session: the session has used up its budget: 240 of 200 tokens"), "{}", ended.stdout);
+    assert_eq!((world.program_args().len(), world.status_of("c")), (2, "pending".to_owned()));
+    world.all_is_well();
+}

@@ -33,7 +33,11 @@ fn a_merge_waits_while_the_user_is_in_the_middle_of_one() {
     let before = world.users_things();
     world.task("t", "echo 1 > t.txt", &[]);
     let ended = world.autopilot(&[]).code(1);
-    assert!(ended.stdout.contains("t waits at gate merge-t: a git operation is in progress"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("t waits at gate merge-t: could not be merged: a git operation is in progress"),
+        "{}",
+        ended.stdout
+    );
     assert_eq!(world.users_things(), before);
     world.env.git(&["merge", "--abort"]);
     world.env.ok(&["gate", "approve", "merge-t"]);

@@ -7,6 +7,7 @@ use crate::supervise::core::SessionCore;
 use crate::supervise::core::agent_runs::AgentRuns;
 use crate::supervise::setup::SessionSetup;
 use crate::tasks::usage::counted;
+use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::{AgentId, TaskId};
 use axiom_model::state::event::Event;
@@ -26,6 +27,13 @@ pub(crate) struct ProgramClock {
 }
 
 impl ProgramClock {
+    /// That of a session that begins: one that goes on with a crashed one counts on.
+    pub(crate) fn of_session(ctx: &Context) -> Self {
+        let record = &ctx.state().record;
+        let allowed_from = record.session_counted_from.as_ref().map_or(0, |tally| tally.duration_ms);
+        Self { ran: Duration::from_millis(record.session_time.millis(env::now()).saturating_sub(allowed_from)), since: None }
+    }
+
     /// From now on, programs run or not.
     fn tick(&mut self, runs: bool) {
         self.ran += self.since.take().map_or(Duration::ZERO, |since| since.elapsed());

@@ -17,7 +17,7 @@ use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
 use axiom_model::queries::needs;
 use axiom_model::work::endings::failures::{SessionStep, SharedSessionStep};
-use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, is_for_trust};
+use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, could_not_be_merged, is_for_trust};
 use axiom_model::work::guarded::AllowedGuardedFiles;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
@@ -194,19 +194,17 @@ impl MergeQueue {
                 self.is_merged(core, task)
             }
             MergeOutcome::Conflict { files, target } => settle_conflict(&mut core.desk, &core.setup, task, &files, target),
-            MergeOutcome::InTheWay { what } => wait_at_gate(&mut core.desk, task, could_not(&what), &[]),
+            MergeOutcome::InTheWay { what } => wait_at_gate(&mut core.desk, task, could_not_be_merged(&what), &[]),
             MergeOutcome::Guarded { files } => wait_for_a_look(&mut core.desk, task, &files),
             MergeOutcome::Unverified { of: _, failed } => self.verify_merge(core, task, failed.as_deref()),
-            MergeOutcome::TargetMissing { target } => {
-                wait_at_gate(&mut core.desk, task, could_not(&format!("the target branch '{}' is gone", target.short())), &[])
-            }
+            MergeOutcome::TargetMissing { target } => wait_at_gate(
+                &mut core.desk,
+                task,
+                could_not_be_merged(&format!("the target branch '{}' is gone", target.short())),
+                &[],
+            ),
         }
     }
-}
-
-/// What the gate says of a merge that was tried: what was the matter may be over by the time that somebody reads it.
-fn could_not(why: &str) -> String {
-    format!("could not be merged: {why}")
 }
 
 /// Opens the gate of a merge in semi-auto. Guarded files are shown there at once, so that one approval is enough.

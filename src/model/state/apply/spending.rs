@@ -11,7 +11,7 @@ use crate::work::gates::gate::{Gate, GateDecision};
 use crate::work::iteration::IterationReport;
 use crate::work::money::budget::raised;
 use crate::work::money::ledger::UsageOwner;
-use crate::work::money::spending::TaskResult;
+use crate::work::money::spending::{TaskResult, UsageTally};
 use crate::work::restorable::restorable_changes::RestorableChanges;
 use crate::work::tasks::task::{Task, TaskStatus};
 use crate::work::verifying::verification::{ProgramUsage, VerifyStepResult};
@@ -117,7 +117,10 @@ pub(super) fn decide_budget(state: &mut State, gate: &Gate, decision: &GateDecis
             let record = state.record.tasks.entry(task.clone()).or_default();
             record.counted_from = Some(record.tally());
         }
-        (GateDecision::Approved, None) => state.record.session_counted_from = Some(state.record.session_spent),
+        (GateDecision::Approved, None) => {
+            let duration_ms = state.record.session_time.ended_ms();
+            state.record.session_counted_from = Some(UsageTally { duration_ms, ..state.record.session_spent });
+        }
         (GateDecision::Answered { text }, None) => {
             let raised = raised(text, &gate.used)?;
             if let Some(session) = &mut state.record.session {

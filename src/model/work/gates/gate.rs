@@ -17,8 +17,8 @@ use crate::work::permissions::permission_rule::PermissionRule;
 use axiom_base::error::Result;
 pub use gate_kind::{AfterHalt, GateKind, TaskHoldReason};
 pub use gate_reasons::{
-    PLANNING_QUESTION, asks_of_planner, changes_guarded, conflicts, first_command, is_for_trust, is_of_conflict,
-    merge_wants_trust, once_trusted, to_settle_first, wants_trust,
+    PLANNING_QUESTION, asks_of_planner, changes_guarded, conflicts, could_not_be_merged, first_command, is_for_trust,
+    is_of_conflict, merge_wants_trust, once_trusted, to_settle_first, wants_trust,
 };
 
 /// In which workspace an agent begins the task that it is sent to.

@@ -364,11 +364,12 @@ mod tests {
         let mut now = then;
         now.add(&used(Some(10), Some(0.5), IterationOutcome::Complete), HighestIterationUsage::default());
         let spent = BudgetSpending::since(&now, Some(&then));
-        assert_eq!(spent.of(limits(Some(1.0), None, Some(2)))[0].in_words(), "$0.50 of $1.00");
-        assert_eq!(spent.of(limits(None, None, Some(2)))[0].in_words(), "1s of 2s");
+        assert_eq!(spent.of(limits(Some(1.0), None, Some(2)))[0].in_words(), "$0.50 of $1.00 since more was allowed");
+        assert_eq!(spent.of(limits(None, None, Some(2)))[0].in_words(), "1s of 2s since more was allowed");
         let running = RunningIterationUsage { tokens: Some(5), cost: Usd::of(0.75), time_ms: 700 };
         let reached = spent.with(running).reached(limits(Some(1.0), Some(16), Some(2)));
-        assert_eq!(reached.iter().map(BudgetUsage::in_words).collect::<Vec<_>>(), ["$1.25 of $1.00, $0.25 over", "2s of 2s"]);
+        let over = ["$1.25 of $1.00 since more was allowed, $0.25 over", "2s of 2s since more was allowed"];
+        assert_eq!(reached.iter().map(BudgetUsage::in_words).collect::<Vec<_>>(), over);
     }
 
     #[test]

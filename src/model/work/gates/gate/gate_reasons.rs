@@ -23,6 +23,11 @@ pub fn conflicts(task: &TaskId, target: &str) -> String {
     format!("{task}{CONFLICTS}{target}")
 }
 
+/// The reason of a gate at which a merge waits that was tried: what was the matter may be over by the time that somebody reads it.
+pub fn could_not_be_merged(why: &str) -> String {
+    format!("could not be merged: {why}")
+}
+
 /// Whether a gate has that reason.
 pub fn is_of_conflict(reason: &str) -> bool {
     reason.contains(CONFLICTS)

@@ -13,12 +13,7 @@ impl Gate {
 
     /// Whether it only asks whether a task may be merged, because of the mode, and nobody has answered.
     pub fn only_asks_to_merge(&self) -> bool {
-        self.decision.is_none() && self.kind == GateKind::Merge && self.asked_target().is_some()
-    }
-
-    /// The branch into which it asks to merge, in short.
-    fn asked_target(&self) -> Option<&str> {
-        self.reason.strip_prefix(&format!("merge {} into ", self.task_id.as_ref()?))
+        self.decision.is_none() && self.kind == GateKind::Merge && asked_target(self).is_some()
     }
 
     /// The branch that it is about, where its merge is not rejected: what was said there, and approved, is not about another one. What a
@@ -26,11 +21,16 @@ impl Gate {
     pub fn target_in_short(&self) -> Option<&str> {
         let is_rejected = matches!(self.decision, Some(GateDecision::Rejected { .. }));
         let task = self.task_id.as_ref().filter(|_| self.kind == GateKind::Merge && !is_rejected)?;
-        self.asked_target().or_else(|| in_conflict_with(task, &self.reason))
+        asked_target(self).or_else(|| in_conflict_with(task, &self.reason))
     }
 
     /// Whether it is the gate of a merge into another branch than this.
     pub fn is_of_another_target(&self, target: &RefName) -> bool {
         self.target_in_short().is_some_and(|asked| asked != target.short())
     }
+}
+
+/// The branch into which it asks to merge, in short.
+fn asked_target(gate: &Gate) -> Option<&str> {
+    gate.reason.strip_prefix(&format!("merge {} into ", gate.task_id.as_ref()?))
 }
