@@ -9,20 +9,21 @@ pub fn at_once() -> usize {
 }
 
 /// Calls `work` for parts of `items`, side by side where there are more than `few`; the results are in the order of the items. A
-/// part is worked on twice where its thread panicked, so this is for looking.
-pub fn in_parts<'i, T: Sync, R: Send>(items: &'i [T], few: usize, work: impl Fn(&'i [T]) -> Vec<R> + Sync) -> Vec<R> {
+/// part is worked on twice where its thread panicked, so this is for looking. `work` gets the number of its first item, too.
+pub fn in_parts<'i, T: Sync, R: Send>(items: &'i [T], few: usize, work: impl Fn(usize, &'i [T]) -> Vec<R> + Sync) -> Vec<R> {
     if items.len() <= few {
-        return work(items);
+        return work(0, items);
     }
     let part = items.len().div_ceil(at_once()).max(few).max(1);
     let work = &work;
     std::thread::scope(|scope| {
-        let begin = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || work(part)));
-        let begun: Vec<_> = items.chunks(part).skip(1).map(begin).collect();
-        let mut all = items.chunks(part).next().map_or_else(Vec::new, work);
-        for (part, thread) in begun {
+        let parts = || (0..).step_by(part).zip(items.chunks(part));
+        let begin = |(first, part)| (first, part, std::thread::Builder::new().spawn_scoped(scope, move || work(first, part)));
+        let begun: Vec<_> = parts().skip(1).map(begin).collect();
+        let mut all = parts().next().map_or_else(Vec::new, |(first, part)| work(first, part));
+        for (first, part, thread) in begun {
             // If a thread could not be started, or panicked, its part is done here.
-            all.extend(thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| work(part)));
+            all.extend(thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| work(first, part)));
         }
         all
     })
@@ -34,7 +35,7 @@ pub fn for_each<'i, T: Sync, R: Send, E: Send>(
     few: usize,
     work: impl Fn(&'i T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
-    in_parts(items, few, |part| part.iter().map(&work).collect()).into_iter().collect()
+    in_parts(items, few, |_, part| part.iter().map(&work).collect()).into_iter().collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 //!
 //! Of several captures at once the last one's memory stays. A memory that is torn, damaged or of another version is none.
 
+use std::sync::OnceLock;
+
 use crate::objects::new_blobs::NewBlobs;
 use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
@@ -19,12 +21,14 @@ use super::stat_moment::StatMoment;
 use crate::base::long_hash::long_hash;
 
 /// The first line of the file.
-const HEADER: &[u8] = b"git axiom: file blobs 2\n";
+const HEADER: &[u8] = b"git axiom: file blobs 3\n";
 /// The length of a path's hash, of stat data, of the number of a file system, and of the facts of the content, in bytes.
 const PATH: usize = 16;
 const STAT: usize = 24;
 const DEVICE: usize = 8;
 const FACTS: usize = 1;
+/// Of a line but for the blob.
+const LINE: usize = PATH + STAT + DEVICE + FACTS;
 
 /// The hash of a path. Two files with the same stat data, the number of the file included, are one file with two names: so
 /// nothing wrong is remembered even if two hashes were the same.
@@ -61,13 +65,15 @@ pub(crate) struct RememberedFile {
     is_bare: bool,
 }
 
-/// What is remembered of one worktree.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// What is remembered of one worktree, in the order in which a capture saw the files: the next one sees them in the same.
+#[derive(Debug, Default)]
 pub(crate) struct FileBlobCache {
-    /// Ordered by the hash of the path.
-    files: Vec<RememberedFile>,
-    /// The first bytes of each hash, close together: a search among the files themselves would wait for memory.
-    firsts: Vec<u32>,
+    /// The header, and a line for each file.
+    content: Vec<u8>,
+    /// The length of a line.
+    width: usize,
+    /// The first bytes of each hash and its place, in order, for files that are at another place than the last time.
+    by_hash: OnceLock<Vec<(u32, usize)>>,
 }
 
 impl RememberedFile {
@@ -126,57 +132,60 @@ impl FileBlobCache {
 
     fn decode(repository: &Repository, worktree: &Worktree) -> Option<Self> {
         let content = CaptureCacheKind::FileBlobs.read(repository, worktree)?;
-        let lines = content.strip_prefix(HEADER)?.chunks_exact(PATH + STAT + DEVICE + FACTS + repository.hash().bytes());
-        let files: Vec<_> = lines.map(RememberedFile::decode).collect::<Option<_>>()?;
-        files.is_sorted_by_key(|file| file.path).then(|| Self::of_sorted(files))
+        let is_ours = content.starts_with(HEADER);
+        is_ours.then(|| Self { content, width: LINE + repository.hash().bytes(), by_hash: OnceLock::new() })
+    }
+
+    fn lines(&self) -> std::slice::ChunksExact<'_, u8> {
+        self.content.get(HEADER.len()..).unwrap_or_default().chunks_exact(self.width.max(1))
     }
 
     /// How many files are remembered.
     pub fn len(&self) -> usize {
-        self.files.len()
+        self.lines().len()
     }
 
-    /// The place of what is remembered of a file, if it is as it was.
-    pub fn recall(&self, path: &RepoPath, seen: &SeenFile) -> Option<usize> {
+    /// The place of what is remembered of a file, if it is as it was. Looks first where it is `likely` to be.
+    pub fn recall(&self, path: &RepoPath, seen: &SeenFile, likely: usize) -> Option<usize> {
         let hash = FilePathHash::of(path);
-        let first = hash.first();
-        // Hashes are spread evenly, so it is near the place of its own size among all.
-        let (all, width) = (self.firsts.len(), 2 * self.firsts.len().isqrt() + 8);
-        let guess = ((u64::from(first) * all as u64) >> 32) as usize;
-        let near = guess.saturating_sub(width)..all.min(guess + width);
-        let window = &self.firsts[near.clone()];
-        let is_within = window.first().is_some_and(|one| *one < first) && window.last().is_some_and(|one| *one > first);
-        let (start, within) = if is_within { (near.start, window) } else { (0, self.firsts.as_slice()) };
-        let from = start + within.partition_point(|one| *one < first);
-        let at = (from..all).take_while(|at| self.firsts[*at] == first).find(|at| self.files[*at].path == hash)?;
-        self.files.get(at).filter(|one| one.stat == seen.stat && one.device == seen.device).map(|_| at)
+        let is_here = |place: usize| self.lines().nth(place).is_some_and(|line| line.starts_with(&hash.0));
+        let place = if is_here(likely) { likely } else { self.place_of(&hash, is_here)? };
+        self.file(place).filter(|one| one.stat == seen.stat && one.device == seen.device).map(|_| place)
+    }
+
+    fn place_of(&self, hash: &FilePathHash, is_here: impl Fn(usize) -> bool) -> Option<usize> {
+        let by_hash = self.by_hash.get_or_init(|| {
+            let first = |line: &[u8]| line.first_chunk().map_or(0, |first| u32::from_be_bytes(*first));
+            let mut all: Vec<_> = self.lines().enumerate().map(|(place, line)| (first(line), place)).collect();
+            all.sort_unstable();
+            all
+        });
+        let from = by_hash.partition_point(|(first, _)| *first < hash.first());
+        let alike = by_hash[from..].iter().take_while(|(first, _)| *first == hash.first());
+        alike.map(|(_, place)| *place).find(|place| is_here(*place))
     }
 
     /// What is remembered at a place.
-    pub fn file(&self, place: usize) -> &RememberedFile {
-        &self.files[place]
+    pub fn file(&self, place: usize) -> Option<RememberedFile> {
+        self.lines().nth(place).and_then(RememberedFile::decode)
     }
 
-    /// A memory of these files. Of two with the same hash, one is remembered.
-    pub fn of(mut files: Vec<RememberedFile>) -> Self {
-        files.sort_unstable_by_key(|file| file.path);
-        files.dedup_by_key(|file| file.path);
-        Self::of_sorted(files)
-    }
-
-    fn of_sorted(files: Vec<RememberedFile>) -> Self {
-        let firsts = files.iter().map(|file| file.path.first()).collect();
-        Self { files, firsts }
+    /// A memory of these files.
+    pub fn of(files: impl Iterator<Item = RememberedFile>) -> Self {
+        let (mut content, mut width) = (HEADER.to_vec(), 0);
+        for file in files {
+            let begin = content.len();
+            file.encode(&mut content);
+            width = content.len() - begin;
+        }
+        Self { content, width, by_hash: OnceLock::new() }
     }
 
     /// Writes this memory unless it equals the old one. A failure does no harm: the next capture reads the files again.
-    pub fn write_unless(&self, was: &Self, repository: &Repository, worktree: &Worktree) {
-        if self == was {
-            return;
+    pub fn write_unless(self, was: &Self, repository: &Repository, worktree: &Worktree) {
+        if self.content != was.content {
+            CaptureCacheKind::FileBlobs.write(self.content, repository, worktree);
         }
-        let mut content = HEADER.to_vec();
-        self.files.iter().for_each(|file| file.encode(&mut content));
-        CaptureCacheKind::FileBlobs.write(content, repository, worktree);
     }
 }
 
@@ -212,17 +221,20 @@ mod tests {
             let since = StatMoment::begin(&repo).unwrap();
             let files = |numbers: std::ops::Range<u32>| {
                 let of = |number| RememberedFile::of(&path(number), &of_size(number), content(number), &since).unwrap();
-                FileBlobCache::of(numbers.map(of).collect())
+                FileBlobCache::of(numbers.map(of))
             };
             let empty = FileBlobCache::read(&repo, &main);
-            assert_eq!(empty.recall(&path(0), &of_size(0)), None);
+            assert_eq!(empty.recall(&path(0), &of_size(0), 0), None);
             files(0..100).write_unless(&empty, &repo, &main);
             let read = FileBlobCache::read(&repo, &main);
-            let recalled = |number| read.recall(&path(number), &of_size(number)).map(|one| read.file(one).content);
-            assert!((0..100).all(|number| recalled(number) == Some(content(number))));
-            assert_eq!(read.recall(&path(1), &of_size(2)), None);
-            assert_eq!(read.recall(&path(100), &of_size(1)), None);
-            assert_eq!(read.recall(&path(1), &SeenFile { device: seen.device + 1, ..of_size(1) }), None);
+            let recalled =
+                |number, likely| read.recall(&path(number), &of_size(number), likely).and_then(|place| read.file(place));
+            for likely in [|number| number as usize, |number| 99 - number as usize, |number| 1000 + number as usize] {
+                assert!((0..100).all(|number| recalled(number, likely(number)).unwrap().content == content(number)));
+            }
+            assert_eq!(read.recall(&path(1), &of_size(2), 1), None);
+            assert_eq!(read.recall(&path(100), &of_size(1), 100), None);
+            assert_eq!(read.recall(&path(1), &SeenFile { device: seen.device + 1, ..of_size(1) }, 1), None);
             // The same again writes nothing.
             let place = CaptureCacheKind::FileBlobs.place(&repo, &main);
             axiom_base::files::remove_file(&place).unwrap();

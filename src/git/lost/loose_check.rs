@@ -121,7 +121,7 @@ impl PowerLosses<'_> {
                 && std::fs::File::open(loose_file(&objects, id)).is_ok()
                 && !self.repo.durability().is_whole_at(&objects, id)
         };
-        let bad = threads::in_parts(&new, FEW, |part| part.iter().filter(|id| is_bad(id)).copied().collect());
+        let bad = threads::in_parts(&new, FEW, |_, part| part.iter().filter(|id| is_bad(id)).copied().collect());
         bad.into_iter().map(|id| Oid::from_bytes(id.as_bytes())).collect()
     }
 

@@ -40,7 +40,7 @@ impl Objects<'_> {
     pub fn read_back(&self, objects: &[Oid]) -> Result<ReadBackReport> {
         self.repo.gix()?;
         let mut all = ReadBackReport::default();
-        for some in threads::in_parts(objects, FEW, |part| vec![self.read_some(part)]) {
+        for some in threads::in_parts(objects, FEW, |_, part| vec![self.read_some(part)]) {
             let some = some?;
             all.whole += some.whole;
             all.damaged.extend(some.damaged);

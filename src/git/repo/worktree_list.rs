@@ -108,7 +108,7 @@ impl Worktrees<'_> {
     /// As git lists them, from the files of each; a damaged one does not hide the others. `folders` are those of the linked ones.
     fn list_in_files(&self, folders: BTreeMap<PathBuf, PathBuf>) -> Vec<WorktreeEntry> {
         let all = self.worktrees_in_files(folders);
-        threads::in_parts(&all, FEW_WORKTREES, |part| part.iter().map(|one| self.entry_in_files(one.clone())).collect())
+        threads::in_parts(&all, FEW_WORKTREES, |_, part| part.iter().map(|one| self.entry_in_files(one.clone())).collect())
     }
 
     /// The main one and these linked ones.

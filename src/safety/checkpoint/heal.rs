@@ -212,7 +212,7 @@ fn not_written_in<'r>(ctx: &Context, noted: &[(&'r CheckpointRecord, &Oid)]) -> 
     let is_ours = |(gone, note): &&(&CheckpointRecord, &Oid)| {
         repo.checkpoints().checkpoint_json_id(&gone.capture).is_ok_and(|json| json == **note)
     };
-    threads::in_parts(noted, MANY, |part| part.iter().filter(is_ours).map(|(gone, _)| *gone).collect())
+    threads::in_parts(noted, MANY, |_, part| part.iter().filter(is_ours).map(|(gone, _)| *gone).collect())
 }
 
 /// Removes tags and notes of deleted checkpoints, all in one step; only tags and notes of ours.

@@ -203,7 +203,7 @@ impl<'a> WorktreeReader<'a> {
 
     /// Untracked files with what is to be read of each: of those over the limit nothing is.
     fn with_sizes(&self, paths: Vec<RepoPath>) -> Vec<(RepoPath, u64)> {
-        let sizes = threads::in_parts(&paths, FEW, |part| part.iter().map(|path| size_of(self.worktree, path)).collect());
+        let sizes = threads::in_parts(&paths, FEW, |_, part| part.iter().map(|path| size_of(self.worktree, path)).collect());
         paths.into_iter().zip(sizes.into_iter().map(|size| if size > self.limit { 0 } else { size })).collect()
     }
 

@@ -52,6 +52,11 @@ impl<'a> FileMemory<'a> {
         &self.was
     }
 
+    /// Where the next file is likely to be remembered: captures see the same files in the same order.
+    pub fn likely(&self) -> usize {
+        self.kept.last().map_or(0, |place| place + 1)
+    }
+
     /// Goes on remembering what was remembered at a place.
     pub fn keep(&mut self, place: usize) {
         self.kept.push(place);
@@ -91,7 +96,7 @@ impl<'a> FileMemory<'a> {
             is_among(edits, path) && recorded(unusual, path).is_none_or(|permissions| permissions.attributes.is_empty())
         };
         let learned = self.learned.into_iter().map(|(path, one)| if is_bare(&path) { one.bare() } else { one });
-        let kept = self.kept.iter().map(|place| *self.was.file(*place));
-        FileBlobCache::of(kept.chain(learned).collect()).write_unless(&self.was, self.repository, self.worktree);
+        let kept = self.kept.iter().filter_map(|place| self.was.file(*place));
+        FileBlobCache::of(kept.chain(learned)).write_unless(&self.was, self.repository, self.worktree);
     }
 }

@@ -19,21 +19,26 @@ impl WorktreeReader<'_> {
         let mut found = ContentDifferences::default();
         let Some(memory) = memory else { return Some((found, entries)) };
         let (mut others, mut known) = (Vec::new(), Vec::new());
+        let mut likely = memory.likely();
         for one in entries {
             let path = RepoPath::new(self.index.path(one.entry));
-            match one.seen.and_then(|seen| Some((seen, memory.was().recall(&path, &seen)?))) {
-                Some((_, place)) if conversion.forbids(memory.was().file(place).content) => return None,
-                Some((seen, place)) => known.push((one, path, seen, place)),
+            let was = memory.was();
+            let recalled = one.seen.and_then(|seen| Some((seen, was.recall(&path, &seen, likely)?)));
+            match recalled.and_then(|(seen, place)| Some((seen, place, was.file(place)?))) {
+                Some((.., file)) if conversion.forbids(file.content) => return None,
+                Some((seen, place, file)) => {
+                    likely = place + 1;
+                    known.push((one, path, seen, (place, file)));
+                }
                 None => others.push(one),
             }
         }
         // The blobs of the others are the index's.
         let differs = |entry: usize, file: &RememberedFile| *self.index.id(entry) != *file.content.blob;
-        let remembered = known.iter().map(|(one, .., place)| (one.entry, memory.was().file(*place)));
-        let blobs: Vec<_> = remembered.filter(|(entry, file)| differs(*entry, file)).map(|(_, file)| file.content.blob).collect();
+        let differing = known.iter().filter(|(one, .., (_, file))| differs(one.entry, file));
+        let blobs: Vec<_> = differing.map(|(.., (_, file))| file.content.blob).collect();
         let mut fresh = memory.fresh(&blobs).into_iter();
-        for (one, path, seen, place) in known {
-            let file = *memory.was().file(place);
+        for (one, path, seen, (place, file)) in known {
             if differs(one.entry, &file) && fresh.next() != Some(true) {
                 others.push(one);
                 continue;

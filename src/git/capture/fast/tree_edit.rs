@@ -94,8 +94,10 @@ impl<'a> IndexTreeBuilder<'a> {
             let tail = &first[span.depth..];
             match tail.iter().position(|byte| *byte == b'/') {
                 None => {
+                    // A file that the index does not have was stored, or found to be stored, a moment ago.
+                    let is_new = rest.entries.is_empty() || self.index.path(rest.entries.start) != first;
                     let found = match self.take_file(&mut rest, first) {
-                        Some((mode, id)) if self.has(&id) => Some((mode, id)),
+                        Some((mode, id)) if is_new || self.has(&id) => Some((mode, id)),
                         Some(_) => return Ok(BuiltTree::Odd),
                         None => None,
                     };

@@ -88,25 +88,32 @@ impl WorktreeReader<'_> {
         let (root, limit) = (self.worktree.path(), self.limit);
         let was = memory.was();
         // Its permissions, and the place of what is remembered of it.
-        let known = |looks: &mut WorktreeInspector<'_>, path: &RepoPath| {
+        let known = |looks: &mut WorktreeInspector<'_>, path: &RepoPath, likely: usize| {
             // What cannot be looked at is found out when it is read.
             let seen = looks.file(path).as_ref().and_then(SeenFile::of_stat).filter(|seen| seen.size <= limit)?;
-            Some((seen.mode, was.recall(path, &seen)?))
+            Some((seen.mode, was.recall(path, &seen, likely)?))
         };
-        let look = |part: &[PathAndSize]| {
-            let mut looks = WorktreeInspector::below(root);
-            part.iter().map(|(path, _)| known(&mut looks, path)).collect()
+        let begin = memory.likely();
+        let look = |first: usize, part: &[PathAndSize]| {
+            let (mut looks, mut likely) = (WorktreeInspector::below(root), begin + first);
+            let one = |(path, _): &PathAndSize| {
+                let found = known(&mut looks, path, likely);
+                likely = found.map_or(likely, |(_, place)| place + 1);
+                found
+            };
+            part.iter().map(one).collect()
         };
         let found: Vec<Option<_>> = threads::in_parts(&files, FEW, look);
-        let blobs: Vec<_> = found.iter().flatten().map(|(_, place)| was.file(*place).content.blob).collect();
+        let remembered = |(_, place): &(u32, usize)| was.file(*place);
+        let blobs: Vec<_> = found.iter().flatten().filter_map(remembered).map(|file| file.content.blob).collect();
         let mut fresh = memory.fresh(&blobs).into_iter();
         let (mut held, mut others) = (Vec::with_capacity(blobs.len()), Vec::new());
         for ((path, size), known) in files.into_iter().zip(found) {
-            let Some((permissions, place)) = known else {
+            let known = known.and_then(|(permissions, place)| Some((permissions, place, memory.was().file(place)?)));
+            let Some((permissions, place, file)) = known else {
                 others.push((path, size));
                 continue;
             };
-            let file = memory.was().file(place);
             if fresh.next() == Some(true) {
                 let (mode, permissions) = (git_mode(permissions), file.permissions(permissions));
                 held.push(UntrackedBlob { path, mode, content: file.content, permissions });
@@ -155,7 +162,7 @@ mod tests {
         let seen = |path: &RepoPath| SeenFile::of(&main.path().join(path.to_path()).symlink_metadata().unwrap());
         let (content, since) = (KnownContent { blob, has_returns: false, has_feeds: true }, StatMoment::begin(&repo).unwrap());
         let files = paths.iter().map(|path| RememberedFile::of(path, &seen(path), content, &since).unwrap());
-        FileBlobCache::of(files.collect()).write_unless(&FileBlobCache::default(), &repo, &main);
+        FileBlobCache::of(files).write_unless(&FileBlobCache::default(), &repo, &main);
     }
 
     #[test]
@@ -210,7 +217,7 @@ mod tests {
         let memory = FileBlobCache::read(&repo, &main);
         let recalled = |name: &str| {
             let path = RepoPath::new(name.as_bytes());
-            memory.recall(&path, &SeenFile::of(&main.path().join(path.to_path()).symlink_metadata().unwrap()))
+            memory.recall(&path, &SeenFile::of(&main.path().join(path.to_path()).symlink_metadata().unwrap()), 0)
         };
         assert!(recalled("new/2").is_none() && recalled("new/3").is_some());
     }

@@ -46,7 +46,7 @@ fn lie(scratch: &ScratchRepository, worktree: &Worktree) {
         let seen = SeenFile::of(&worktree.path().join(path.to_path()).symlink_metadata().unwrap());
         RememberedFile::of(&path, &seen, content, &since).unwrap()
     });
-    FileBlobCache::of(lies.collect()).write_unless(&FileBlobCache::default(), &repo, worktree);
+    FileBlobCache::of(lies).write_unless(&FileBlobCache::default(), &repo, worktree);
 }
 
 /// What a capture has at one of the many paths.
