@@ -108,9 +108,12 @@ fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {
     if let Some(gate) = gates.iter().find(|gate| gate.id.as_str() == name) {
         return Ok(gate.id.clone());
     }
-    if let Some(task) = ctx.state().restorable.gates.get(name).and_then(|gate| gate.task_id.as_ref()) {
-        return Err(Error::new(Code::UnknownGate, format!("gate '{name}' has nothing to decide any more"))
-            .hint(format!("git axiom task show {task}    says how it is with the task")));
+    if let Some(gate) = ctx.state().restorable.gates.get(name) {
+        let error = Error::new(Code::UnknownGate, format!("gate '{name}' has nothing to decide any more"));
+        return Err(match &gate.task_id {
+            Some(task) => error.hint(format!("git axiom task show {task}    says how it is with the task")),
+            None => error.why("its session has ended"),
+        });
     }
     // The beginning of a gate's id that is a task's id means that task, never the gate of another.
     let is_task = ctx.state().restorable.tasks.contains_key(name);
