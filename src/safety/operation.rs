@@ -278,8 +278,16 @@ fn gates_of_merges(now: &State, edits: &[TaskChangeSet], changes: Option<&Restor
         then.is_some_and(|gate| is_of_conflict(&gate.reason))
     };
     let tasks = edited.chain(taken_back.map(|case| &case.id).filter(|task| !is_in_conflict(task)));
-    let opened =
-        tasks.filter_map(|task| Gate::for_undone_merge(task, env::now())).map(|gate| Event::GateOpened { gate: Box::new(gate) });
+    let target = |task: &TaskId| {
+        let changes = edits.iter().filter(|edit| edit.id == *task).flat_map(|edit| &edit.changes);
+        let mut merges =
+            changes.filter_map(|change| if let TaskFieldChange::Merged(merge) = change { Some(merge) } else { None });
+        let undone = merges.find_map(|merge| merge.old.as_ref());
+        let merged = undone.or_else(|| now.restorable.tasks.get(task)?.merged.as_ref());
+        merged.map(|merged| merged.target.clone())
+    };
+    let opened = tasks.filter_map(|task| Gate::for_undone_merge(task, target(task), env::now()));
+    let opened = opened.map(|gate| Event::GateOpened { gate: Box::new(gate) });
     let merges = |change: &TaskFieldChange| matches!(change, TaskFieldChange::Merged(merged) if merged.new.is_some());
     let merged = edits.iter().filter(|edit| edit.changes.iter().any(merges));
     let gates = merged.filter_map(|edit| Gate::id_for(GateKind::Merge, &edit.id).ok());

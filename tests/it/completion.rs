@@ -101,6 +101,7 @@ fn agents_and_gates_are_offered_and_understood() {
         kind: git_axiom::model::work::gates::gate::GateKind::Claim,
         task_id: None,
         reason: "it waits".into(),
+        target: None,
         details: Vec::new(),
         more: 0,
         conflict_of: None,

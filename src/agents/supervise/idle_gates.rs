@@ -20,6 +20,8 @@ pub(crate) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
             return true;
         }
         match gate.kind {
+            // Whatever the target is, a human says when what was undone is merged again.
+            GateKind::Merge if gate.is_of_undone_merge() && gate.decision.is_none() => false,
             GateKind::Merge => target.as_ref().is_some_and(|target| gate.is_of_another_target(target)),
             // A question that a rollback brought back can be answered until its task is taken up: the next prompt has the answer.
             GateKind::Question => match state.agent_on(task).and_then(|agent| agent.work.as_ref()) {

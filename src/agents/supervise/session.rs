@@ -30,6 +30,7 @@ use axiom_model::work::endings::failures::SessionStep;
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
 use axiom_model::work::sessions::session::{Session, SessionState};
 use axiom_model::work::tasks::task::TaskKind;
+use axiom_model::work::tasks::task::TaskStatus;
 use axiom_process::os::bell::{FolderTrigger, LONGEST};
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement;
@@ -127,11 +128,14 @@ impl Supervisor<'_> {
         let is_ready = |task: &Option<TaskId>| task.as_ref().is_some_and(|task| ready.contains(task));
         let asks = asks_to_start(self.core.desk.ctx);
         let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
-            // The decision on a task that cannot be claimed yet is kept until it can be.
+            // Rejected, it is blocked at once. An approval of a task that cannot be claimed yet is kept until it can be.
+            GateKind::Claim if matches!(gate.decision, Some(GateDecision::Rejected { .. })) => gate
+                .task_id
+                .as_ref()
+                .and_then(|id| state.restorable.tasks.get(id))
+                .is_some_and(|task| task.status == TaskStatus::Pending),
             GateKind::Claim => {
-                (asks || matches!(gate.decision, Some(GateDecision::Rejected { .. })))
-                    && is_ready(&gate.task_id)
-                    && !gate.task_id.as_ref().is_some_and(|task| is_vetoed(&self.core.desk, task))
+                asks && is_ready(&gate.task_id) && !gate.task_id.as_ref().is_some_and(|task| is_vetoed(&self.core.desk, task))
             }
             // Asking the hook again follows only where the task is claimed then.
             GateKind::HumanReview if gate.is_about_start() => {

@@ -93,6 +93,7 @@ impl From<&Gate> for OpenGateJson {
             kind,
             task_id,
             reason: _,
+            target: _,
             details,
             more,
             conflict_of: _,

@@ -91,8 +91,16 @@ pub fn archived_since(mut then: RestorableState, now: &RestorableState) -> Resto
     then
 }
 
-/// Whether all changes of an edit find the values they expect, and none changes a status from or to active.
+/// Whether all changes of an edit find the values they expect, and none changes a status from or to active. What was done is another thing
+/// once it is merged: it is not to be done, or blocked, by an edit that does not take the merge back.
 pub fn edit_fits(edit: &TaskChangeSet, task: &Task) -> bool {
+    let takes_back = edit.changes.iter().any(|change| matches!(change, TaskFieldChange::Merged(_)));
+    let leaves_done = |status: &ValueChange<TaskStatus>| {
+        status.old == TaskStatus::Done && !matches!(status.new, TaskStatus::Done | TaskStatus::Archived)
+    };
+    if task.merged.is_some() && !takes_back && edit.status().is_some_and(leaves_done) {
+        return false;
+    }
     let mut task = task.clone();
     let active = |change: &TaskFieldChange| match change {
         TaskFieldChange::Status(status) => status.old == TaskStatus::Active || status.new == TaskStatus::Active,

@@ -1,8 +1,9 @@
 //! What is said while no session runs is what the next `git axiom run` does.
 
+use git_axiom::base::error::Code;
 use serde_json::json;
 
-use crate::session_support::World;
+use crate::session_support::{World, wait_until};
 
 /// The status says that `git axiom run` goes on from there.
 #[test]
@@ -40,7 +41,7 @@ fn the_gate_of_a_session_s_budget_ends_with_the_session() {
     world.autopilot(&["--agents", "1", "--max-time", "1s"]).code(1);
     let status = world.env.ok(&["status"]);
     assert!(!status.contains("budget--session") && status.contains("1 ready, 0 at gates"), "{status}");
-    world.env.axiom(&["gate", "approve", "budget--session"]).fails_with(git_axiom::base::error::Code::UnknownGate);
+    world.env.axiom(&["gate", "approve", "budget--session"]).fails_with(Code::UnknownGate);
     world.env.ok(&["task", "archive", "t"]);
     world.task("u", "echo 1 > u.txt", &[]);
     world.autopilot(&[]).code(0);
@@ -96,4 +97,57 @@ fn a_task_whose_limit_was_raised_waits_at_no_gate() {
     world.signal_file("go");
     world.autopilot(&[]).code(0);
     world.all_is_well();
+}
+
+fn undoes_the_newest(world: &World) {
+    let newest = world.env.json(&["log", "--undoable"])["operations"][0]["id"].as_str().unwrap().to_owned();
+    world.env.ok(&["undo", &newest, "--yes"]);
+}
+
+/// What was approved into one branch is asked anew for another.
+#[test]
+fn an_undone_merge_that_was_approved_again_goes_into_its_own_branch_alone() {
+    let world = World::new();
+    world.env.git(&["branch", "rel"]);
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.start(&["--mode", "autopilot", "--target", "rel", "--until-idle"]).wait().code(0);
+    undoes_the_newest(&world);
+    world.env.ok(&["mode", "review"]);
+    let said = world.env.axiom(&["gate", "approve", "merge-t"]);
+    assert!(said.stderr.contains("git axiom run --target rel --until-idle    carries it out"), "{}", said.stderr);
+    world.start(&["--until-idle"]).wait().code(1);
+    assert_eq!(world.gates()[0]["reason"], "merge t into main", "nobody has approved that");
+    world.all_is_well();
+}
+
+/// A redo of what somebody did to work that is merged by now would say of merged work that it is not.
+#[test]
+fn a_block_is_not_done_again_once_the_task_is_merged() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    let live = world.start(&["--mode", "review", "--agents", "1"]);
+    world.wait_for_gate("merge-t");
+    world.env.ok(&["gate", "reject", "merge-t", "--reason", "oops"]);
+    wait_until("it is blocked", || world.status_of("t") == "blocked");
+    undoes_the_newest(&world);
+    world.wait_for_gate("merge-t");
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.wait_until_merged("t");
+    world.env.axiom(&["redo", "--yes"]).fails_with(Code::ChangedMeanwhile);
+    assert_eq!(world.status_of("t"), "done");
+    world.quits_well(live);
+}
+
+/// It is said that the supervisor acts on it within a second.
+#[test]
+fn a_rejected_start_blocks_a_task_that_waits_for_another_too() {
+    let world = World::new();
+    world.task("a", "echo 1 > a.txt", &[]);
+    world.task("b", "echo 1 > b.txt", &["--after", "a"]);
+    world.autopilot(&[]).code(0);
+    world.env.ok(&["rollback", "task", "a", "--cascade", "--yes"]);
+    let live = world.start(&["--mode", "autopilot", "--agents", "1"]);
+    world.env.ok(&["gate", "reject", "claim-b", "--reason", "never"]);
+    wait_until("it is blocked", || world.status_of("b") == "blocked");
+    world.quits_well(live);
 }

@@ -357,6 +357,7 @@ fn gate(salt: u32) -> Gate {
         kind: GateKind::Merge,
         task_id: None,
         reason: "conflict".into(),
+        target: None,
         details: vec!["a.txt".into()],
         more: 0,
         conflict_of: None,

@@ -12,13 +12,13 @@ use crate::supervise::iterations::iteration_care::IterationCare;
 use crate::supervise::iterations::lost_files::asks_to_begin_anew;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
+use axiom_model::state::current_state::State;
 use axiom_model::work::endings::failures::SharedSessionStep;
 use axiom_model::work::gates::gate::{Gate, GateKind, wants_trust};
 use axiom_model::work::hooks::hook_event::HookEvent;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::tasks::task::TaskStatus;
 use axiom_safety::context::approved_hooks::EventHooks;
-use axiom_safety::context::handle::Context;
 
 impl ClaimsUnderWay {
     /// Claims one ready task if a slot is free; returns whether anything was done.
@@ -37,7 +37,7 @@ impl ClaimsUnderWay {
         let free = slots.saturating_sub(slots_taken(core.desk.ctx) + self.starting.len() + answered(core.desk.ctx));
         let ready = core.ready.order(core.desk.ctx.state());
         // Whoever rejected it, and whatever keeps others from being asked about.
-        if let Some((kind, task, reason)) = next_rejected(core.desk.ctx, &ready) {
+        if let Some((kind, task, reason)) = next_rejected(core.desk.ctx.state()) {
             core.desk.block(&task, TaskStatus::Pending, &reason)?;
             core.desk.close_gate(kind, &task, "rejected")?;
             return Ok(true);
@@ -122,12 +122,12 @@ impl ClaimsUnderWay {
     }
 }
 
-/// A ready task whose start a human has rejected, at which gate and why.
-fn next_rejected(ctx: &Context, ready: &[TaskId]) -> Option<(GateKind, TaskId, String)> {
-    let mut gates = ctx.state().restorable.gates.values();
-    gates.find_map(|gate| {
+/// A task whose start a human has rejected, at which gate and why; it may wait for others, too.
+fn next_rejected(state: &State) -> Option<(GateKind, TaskId, String)> {
+    let is_pending = |task: &&TaskId| state.restorable.tasks.get(*task).is_some_and(|task| task.status == TaskStatus::Pending);
+    state.restorable.gates.values().find_map(|gate| {
         let reason = rejected_start(gate)?;
-        let task = gate.task_id.as_ref().filter(|task| ready.contains(task))?;
+        let task = gate.task_id.as_ref().filter(is_pending)?;
         Some((gate.kind, task.clone(), reason.to_owned()))
     })
 }

@@ -23,7 +23,7 @@ pub struct SessionTarget {
 pub fn command_for<'g>(ctx: &Context, mut approved: impl Iterator<Item = &'g Gate>) -> String {
     let next = of_session(ctx, None).ok();
     let other = next.and_then(|next| approved.find(|gate| gate.is_of_another_target(&next.branch)));
-    let target = other.and_then(Gate::target_in_short).map(|target| RefName::branch_named(target).short_in_shell());
+    let target = other.and_then(|gate| gate.target.as_ref()).map(RefName::short_in_shell);
     target.map_or_else(|| "git axiom run".to_owned(), |target| format!("git axiom run --target {target}"))
 }
 

@@ -96,9 +96,14 @@ pub(super) fn change_mode(state: &mut State, mode: &ValueChange<SessionMode>) ->
     Ok(())
 }
 
+/// What waits on its way into a branch waits for that of the session.
 pub(super) fn open_gate(state: &mut State, gate: &Gate) {
-    state.restorable.gates.insert(gate.id.clone(), gate.clone());
+    let mut gate = gate.clone();
+    if matches!(gate.kind, GateKind::Merge | GateKind::HumanReview) && gate.target.is_none() {
+        gate.target = state.record.session.as_ref().map(|session| session.target.clone());
+    }
     state.record.last_action = Some(format!("gate {} opened", gate.id));
+    state.restorable.gates.insert(gate.id.clone(), gate);
 }
 
 /// Opens a gate on a task, if the task could be claimed otherwise.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::base::ids::{AgentId, GateId, MAX_ID_LENGTH, TaskId};
-use crate::base::names::Oid;
+use crate::base::names::{Oid, RefName};
 use crate::work::guarded::{AllowedGuardedFiles, GuardedFilesDigest};
 use crate::work::iteration::ReviewCause;
 use crate::work::money::budget::BudgetUsage;
@@ -65,6 +65,9 @@ pub struct Gate {
     pub task_id: Option<TaskId>,
     /// One line for the human.
     pub reason: String,
+    /// The branch into which the work goes that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<RefName>,
     /// Details that help to decide: conflicting files, the context of a question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
@@ -132,6 +135,7 @@ impl Gate {
             kind,
             task_id: None,
             reason,
+            target: None,
             details: Vec::new(),
             more: 0,
             guarded: None,
@@ -151,10 +155,10 @@ impl Gate {
         Ok(Self { task_id: Some(task.clone()), ..Self::plain(Self::id_for(kind, task)?, kind, reason, now) })
     }
 
-    /// The gate of a task whose merge was undone.
-    pub fn for_undone_merge(task: &TaskId, now: Timestamp) -> Option<Self> {
+    /// The gate of a task whose merge into this branch was undone.
+    pub fn for_undone_merge(task: &TaskId, target: Option<RefName>, now: Timestamp) -> Option<Self> {
         let reason = format!("{TAKEN_BACK}; approve to merge {task} again");
-        Self::of_task(GateKind::Merge, task, reason, now).ok()
+        Some(Self { target, ..Self::of_task(GateKind::Merge, task, reason, now).ok()? })
     }
 
     /// Whether it is that of an undone merge: only a human merges it again, whatever the target has.

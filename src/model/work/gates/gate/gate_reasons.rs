@@ -33,11 +33,6 @@ pub fn is_of_conflict(reason: &str) -> bool {
     reason.contains(CONFLICTS)
 }
 
-/// The target with which a task conflicted, where that is the reason.
-pub(super) fn in_conflict_with<'r>(task: &TaskId, reason: &'r str) -> Option<&'r str> {
-    reason.strip_prefix(task.as_str())?.strip_prefix(CONFLICTS)
-}
-
 const CONFLICTS: &str = " conflicted with ";
 
 const CHANGES_GUARDED: &str = " changes guarded files: ";

@@ -1,6 +1,5 @@
 //! What the gate of a merge says of the branch into which it is to go.
 
-use super::gate_reasons::in_conflict_with;
 use super::{Gate, GateDecision, GateKind};
 use crate::base::ids::TaskId;
 use crate::base::names::RefName;
@@ -13,24 +12,15 @@ impl Gate {
 
     /// Whether it only asks whether a task may be merged, because of the mode, and nobody has answered.
     pub fn only_asks_to_merge(&self) -> bool {
-        self.decision.is_none() && self.kind == GateKind::Merge && asked_target(self).is_some()
+        let asks = |(task, target)| self.reason == Self::to_merge(task, target);
+        self.decision.is_none() && self.task_id.as_ref().zip(self.target.as_ref()).is_some_and(asks)
     }
 
-    /// The branch that it is about, where its merge is not rejected: what was said there, and approved, is not about another one. What a
-    /// human has rejected stays rejected.
-    pub fn target_in_short(&self) -> Option<&str> {
-        let is_rejected = matches!(self.decision, Some(GateDecision::Rejected { .. }));
-        let task = self.task_id.as_ref().filter(|_| self.kind == GateKind::Merge && !is_rejected)?;
-        asked_target(self).or_else(|| in_conflict_with(task, &self.reason))
-    }
-
-    /// Whether it is the gate of a merge into another branch than this.
+    /// Whether it is about a merge into another branch than this: what was said there, and approved, is not about this one. What a human
+    /// has rejected stays rejected.
     pub fn is_of_another_target(&self, target: &RefName) -> bool {
-        self.target_in_short().is_some_and(|asked| asked != target.short())
+        let is_rejected = matches!(self.decision, Some(GateDecision::Rejected { .. }));
+        let of_merge = matches!(self.kind, GateKind::Merge | GateKind::HumanReview) && !self.is_about_start();
+        of_merge && !is_rejected && self.target.as_ref().is_some_and(|asked| asked != target)
     }
-}
-
-/// The branch into which it asks to merge, in short.
-fn asked_target(gate: &Gate) -> Option<&str> {
-    gate.reason.strip_prefix(&format!("merge {} into ", gate.task_id.as_ref()?))
 }
