@@ -6,6 +6,7 @@
 //! were referred to, the caller can check whether they still exist: another process may just have removed all unreachable
 //! objects, however new.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
@@ -80,7 +81,11 @@ impl Durability<'_> {
         if let Err(error) = looked {
             tracing::debug!(%error, "the packs cannot be looked at");
         }
-        ids.iter().zip(&mut fresh).filter(|(_, fresh)| !**fresh).for_each(|(id, fresh)| *fresh = self.freshen(id));
+        // Many files may have one content.
+        let mut loose: HashMap<&gix::ObjectId, bool> = HashMap::new();
+        for (id, fresh) in ids.iter().zip(&mut fresh).filter(|(_, fresh)| !**fresh) {
+            *fresh = *loose.entry(id).or_insert_with(|| self.freshen(id));
+        }
         fresh
     }
 
