@@ -92,7 +92,7 @@ fn stop_in_groups(ctx: &mut Context, ids: &[TaskId], watcher: &mut dyn SessionWa
     if agents.is_empty() {
         return Ok(agents);
     }
-    let how = AgentEndRequest { halt: TaskHalt::Stop, afterwards: AfterHalt::Again };
+    let how = AgentEndRequest { halt: TaskHalt::Stop, afterwards: AfterHalt::GoesOn };
     let ended = end_agents(ctx, &agents, how, SupervisorOptions::attending(), watcher)?;
     Ok(ended.into_iter().map(|ended| ended.agent).collect())
 }

@@ -207,7 +207,8 @@ pub fn look(ctx: &Context, name: &str) -> Result<GateInspection> {
     let guarded = files.map(|files| files.paths()).unwrap_or_default();
     let conflicts = is_done && gate.kind == GateKind::Merge && is_of_conflict(&gate.reason);
     let conflict = if conflicts { merge::conflict_sides::sides(ctx, &task).unwrap_or_default() } else { None };
-    let is_clear = is_done && gate.says_what_is_in_the_way() && merge::preview::is_clear(ctx, &task, &gate.allows());
+    let may_be_over = gate.says_what_is_in_the_way() && is_done || conflicts && conflict.is_none();
+    let is_clear = may_be_over && merge::preview::is_clear(ctx, &task, &gate.allows());
     let verified = state.reports(&task).and_then(|reports| reports.verified);
     let of_merge = state.record.tasks.get(&task).and_then(|record| record.merge_verified.as_ref());
     let ran = of_merge.map(|verification| verification.results.iter()).into_iter().flatten();

@@ -118,7 +118,7 @@ fn without_session(
             .hint("nothing begins without one: git axiom run"));
     }
     if how == PauseTiming::AtOnce {
-        let ending = AgentEndRequest { halt: TaskHalt::Stop, afterwards: AfterHalt::Again };
+        let ending = AgentEndRequest { halt: TaskHalt::Stop, afterwards: AfterHalt::GoesOn };
         end_agents(ctx, &[], ending, SupervisorOptions::attending(), watcher)?;
         return Ok(before.running.clone());
     }

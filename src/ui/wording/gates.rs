@@ -49,7 +49,13 @@ pub fn in_words(look: &GateInspection, task: Option<&Task>, verification: &[Logg
             workspace.iter().for_each(|path| text.push_str(&format!("To resolve it: {}\n", visible::line(path))));
         }
         None if gate.kind == GateKind::Merge && is_of_conflict(&gate.reason) => {
-            let then = if is_decided { "it is merged once a session does that" } else { "approving merges it" };
+            // Markers that are left may keep it up, for example.
+            let then = match (is_decided, look.is_clear) {
+                (true, true) => "it is merged once a session does that",
+                (true, false) => "a session tries to merge it",
+                (false, true) => "approving merges it",
+                (false, false) => "approving tries to merge it",
+            };
             text.push_str(&format!("It does not conflict any more: {then}.\n"));
         }
         None if look.is_clear => text.push_str("Nothing is in its way any more: approving merges it.\n"),

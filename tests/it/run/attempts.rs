@@ -155,6 +155,22 @@ fn iterations_are_counted_over_crashes_up_to_the_most() {
 }
 
 #[test]
+fn a_stop_by_a_blocked_group_counts_iterations_on() {
+    let world = World::new();
+    world.env.ok(&["task", "add", "G", "--id", "g", "--kind", "group"]);
+    world.task("t", &format!("touch '{}'; sleep 1000", world.beside("begun").display()), &["--parent", "g"]);
+    let live = world.start_staying("1");
+    world.wait_for_file("begun");
+    world.env.ok(&["task", "block", "g", "--reason", "hold"]);
+    wait_until("it is released", || !world.works_on("t"));
+    world.env.ok(&["task", "unblock", "g"]);
+    wait_until("it goes on", || world.works_on("t"));
+    assert_eq!(world.agents()[0]["iteration"], 2);
+    world.env.ok(&["kill", "--all"]);
+    world.quits_well(live);
+}
+
+#[test]
 fn captures_and_output_are_signs_of_life() {
     let world = world("git axiom signal progress 50; for i in 1 2 3 4; do echo $i >> a.py; sleep 1; done", "true");
     world.env.git(&["config", "axiom.agents.captureInterval", "1"]);

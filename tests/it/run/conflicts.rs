@@ -79,6 +79,9 @@ fn a_conflict_is_given_back_to_an_agent_that_is_told_both_sides() {
     let workspace = world.show("t")["workspace"].as_str().unwrap().to_owned();
     let workspace = std::path::Path::new(&workspace);
     assert_ne!(world.env.try_git_in(workspace, &["merge", "-q", "main"]).code, Some(0));
+    world.env.git_in(workspace, &["commit", "-qam", "the markers stay"]);
+    let text = world.env.ok(&["gate", "show", "t"]);
+    assert!(text.contains("It does not conflict any more: approving tries to merge it."), "{text}");
     std::fs::write(workspace.join("README"), "both\n").unwrap();
     world.env.git_in(workspace, &["commit", "-qam", "settled"]);
     let text = world.env.ok(&["gate", "show", "t"]);

@@ -127,8 +127,10 @@ pub enum AfterHalt {
     /// It waits at a claim gate, in every mode.
     #[default]
     Waits,
-    /// An agent may claim it again at once: `--retry`.
+    /// An agent may claim it again at once, and its iterations are counted anew: `--retry`.
     Again,
+    /// It goes on when nothing else holds it, such as its group or a pause, and its iterations are counted on.
+    GoesOn,
 }
 
 impl AfterHalt {
@@ -147,7 +149,7 @@ impl AfterHalt {
     pub const fn holds(self, held: TaskHoldReason) -> Option<TaskHoldReason> {
         match self {
             Self::Waits => Some(held),
-            Self::Again => None,
+            Self::Again | Self::GoesOn => None,
         }
     }
 }
