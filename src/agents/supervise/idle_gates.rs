@@ -1,12 +1,13 @@
 //! Gates that need no decision any more.
 
 use super::core::SessionCore;
+use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
 use axiom_model::queries::gate_use::is_of_use;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
-use axiom_model::work::gates::gate::{GateDecision, GateKind};
+use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
 use axiom_model::work::tasks::task::TaskStatus;
 
 /// Closes one gate that needs no decision any more: a verb on its task, or the user, has settled the matter. Returns
@@ -42,6 +43,13 @@ pub(crate) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
         }
     });
     let Some(gate) = idle else { return Ok(false) };
+    // What was undone and allowed again is allowed into its own branch: for another a human says so.
+    let undone = target.filter(|target| gate.is_of_undone_merge() && gate.is_of_another_target(target));
+    let asked_anew =
+        undone.zip(gate.task_id.as_ref()).and_then(|(target, task)| Gate::for_undone_merge(task, Some(target), env::now()));
+    if let Some(gate) = asked_anew {
+        return core.desk.step(Event::GateOpened { gate: Box::new(gate) }).map(|()| true);
+    }
     let is_answered = gate.kind == GateKind::Question && gate.decision.is_some();
     let reason = if is_answered { "the next prompt has the answer" } else { "settled otherwise" };
     core.desk.step(Event::GateClosed { id: gate.id.clone(), reason: reason.into() }).map(|()| true)

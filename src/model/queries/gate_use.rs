@@ -2,7 +2,7 @@
 
 use crate::base::ids::TaskId;
 use crate::state::current_state::State;
-use crate::work::gates::gate::{Gate, GateKind};
+use crate::work::gates::gate::{Gate, GateDecision, GateKind};
 use crate::work::money::budget::{BudgetLimits, BudgetSpending};
 use crate::work::sessions::session::SessionMode;
 use crate::work::tasks::task::{Task, TaskStatus};
@@ -28,12 +28,13 @@ pub fn is_of_use(state: &State, gate: &Gate, may_start: impl FnOnce(&TaskId) -> 
     let Some(id) = &gate.task_id else { return gate.kind != GateKind::Budget || has_budget(state) };
     let task = state.restorable.tasks.get(id);
     let is_pending = task.is_some_and(|task| task.status == TaskStatus::Pending);
+    let is_rejected = matches!(gate.decision, Some(GateDecision::Rejected { .. }));
     if asks_no_more(gate, state.restorable.mode) {
         return false;
     }
     match gate.kind {
-        // A held task may wait for other tasks first; it stays held meanwhile.
-        GateKind::Claim => is_pending && (gate.held.is_some() || may_start(id)),
+        // A held task may wait for other tasks first; it stays held meanwhile, and a rejected one is blocked.
+        GateKind::Claim => is_pending && (gate.held.is_some() || is_rejected || may_start(id)),
         GateKind::HumanReview if gate.is_about_start() => is_pending,
         GateKind::Merge | GateKind::HumanReview => {
             task.is_some_and(|task| task.status == TaskStatus::Done && task.merged.is_none())

@@ -104,7 +104,7 @@ impl State {
                 }
             }
             Event::GateOpened { gate } => session::open_gate(self, gate),
-            Event::GateDecided { id, decision, complete } => session::decide_gate(self, id, decision, complete.as_ref())?,
+            Event::GateDecided { id, decision, complete } => session::decide_gate(self, id, decision, complete.as_ref(), at)?,
             Event::GateClosed { id, .. } => drop(self.restorable.gates.remove(id)),
             Event::CheckpointIntended { name } => operations::intend_checkpoint(self, name)?,
             Event::CheckpointCreated { checkpoint } => operations::create_checkpoint(self, checkpoint, at)?,

@@ -142,6 +142,8 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     }
     let target = target::of_session(&ctx, options.target.as_ref())?;
     options.again = Some(again(args, &target, program));
+    // Rounds that follow at a terminal are of the same session to the human.
+    options.target = Some(target.branch.clone());
     let mode = options.mode.unwrap_or(ctx.state().restorable.mode);
     let asked = undecided_gates(ctx.state()).into_iter().filter(|gate| !asks_no_more(gate, mode));
     let waiting = asked.count();

@@ -116,7 +116,11 @@ fn an_undone_merge_that_was_approved_again_goes_into_its_own_branch_alone() {
     let said = world.env.axiom(&["gate", "approve", "merge-t"]);
     assert!(said.stderr.contains("git axiom run --target rel --until-idle    carries it out"), "{}", said.stderr);
     world.start(&["--until-idle"]).wait().code(1);
-    assert_eq!(world.gates()[0]["reason"], "merge t into main", "nobody has approved that");
+    let asks = || world.gates()[0]["reason"].as_str().unwrap().starts_with("its merge was taken back");
+    assert!(asks(), "nobody has approved that: {:?}", world.gates());
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.autopilot(&["--target", "rel"]).code(1);
+    assert!(asks() && world.find_task("t")["merged"].is_null(), "autopilot neither: {:?}", world.gates());
     world.all_is_well();
 }
 
@@ -150,4 +154,20 @@ fn a_rejected_start_blocks_a_task_that_waits_for_another_too() {
     world.env.ok(&["gate", "reject", "claim-b", "--reason", "never"]);
     wait_until("it is blocked", || world.status_of("b") == "blocked");
     world.quits_well(live);
+}
+
+/// A laptop that was off all night has run no program.
+#[test]
+fn the_time_in_which_a_crashed_session_lay_there_is_not_used() {
+    let world = World::new();
+    world.task("t", "touch ../../../begun; [ -e ../../../go ] || sleep 1000", &[]);
+    let mut live = world.start(&["--mode", "autopilot", "--agents", "1", "--max-time", "8s"]);
+    world.wait_for_file("begun");
+    live.kill();
+    world.all_die();
+    std::thread::sleep(std::time::Duration::from_secs(9));
+    world.signal_file("go");
+    let ended = world.autopilot(&[]).code(0);
+    assert!(!ended.stderr.contains("budget--session"), "{}", ended.stderr);
+    world.all_is_well();
 }

@@ -6,12 +6,13 @@ use super::budget_gates::{budget_gate, is_over_budget, open_session_gate};
 use crate::supervise::core::SessionCore;
 use crate::supervise::core::agent_runs::AgentRuns;
 use crate::supervise::setup::SessionSetup;
+use crate::supervise::shown::keeper_now::{KeeperObservation, worked_until};
 use crate::tasks::usage::counted;
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::{AgentId, TaskId};
 use axiom_model::state::event::Event;
-use axiom_model::work::agent::AgentWork;
+use axiom_model::work::agent::{Agent, AgentWork, IterationStage};
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
 use axiom_model::work::money::budget::{BudgetSpending, BudgetUsage, RunningIterationUsage};
 use axiom_model::work::sessions::session::SupervisorRequest;
@@ -27,11 +28,18 @@ pub(crate) struct ProgramClock {
 }
 
 impl ProgramClock {
-    /// That of a session that begins: one that goes on with a crashed one counts on.
+    /// That of a session that begins: one that goes on with a crashed one counts on, but no time in which nothing ran.
     pub(crate) fn of_session(ctx: &Context) -> Self {
-        let record = &ctx.state().record;
-        let allowed_from = record.session_counted_from.as_ref().map_or(0, |tally| tally.duration_ms);
-        Self { ran: Duration::from_millis(record.session_time.millis(env::now()).saturating_sub(allowed_from)), since: None }
+        let (state, now) = (ctx.state(), env::now());
+        let until = |agent: &Agent| {
+            let work = agent.work.as_ref().filter(|work| matches!(work.stage, IterationStage::Running { .. }))?;
+            let seen = KeeperObservation::of(ctx, agent);
+            Some(worked_until(ctx, agent, seen, work.last_activity).unwrap_or(now))
+        };
+        let until = state.busy_agents().filter_map(until).max().unwrap_or(now);
+        let allowed_from = state.record.session_counted_from.as_ref().map_or(0, |tally| tally.duration_ms);
+        let ran = state.record.session_time.millis(until).saturating_sub(allowed_from);
+        Self { ran: Duration::from_millis(ran), since: None }
     }
 
     /// From now on, programs run or not.

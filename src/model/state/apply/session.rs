@@ -123,13 +123,19 @@ pub(super) fn hold_masked(state: &mut State, tasks: &[TaskId], at: Timestamp) {
     }
 }
 
-pub(super) fn decide_gate(state: &mut State, id: &GateId, decision: &GateDecision, complete: Option<&Oid>) -> Result<()> {
+pub(super) fn decide_gate(
+    state: &mut State,
+    id: &GateId,
+    decision: &GateDecision,
+    complete: Option<&Oid>,
+    at: Timestamp,
+) -> Result<()> {
     match state.restorable.gates.get_mut(id) {
         Some(gate) => {
             gate.decision = Some(decision.clone());
             let gate = gate.clone();
             if gate.kind == GateKind::Budget {
-                spending::decide_budget(state, &gate, decision)?;
+                spending::decide_budget(state, &gate, decision, at)?;
             }
             if let (Some(complete), Some(task)) = (complete, &gate.task_id) {
                 state.record.tasks.entry(task.clone()).or_default().complete = Some(complete.clone());

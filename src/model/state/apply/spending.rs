@@ -111,14 +111,14 @@ pub(super) fn concerned(state: &State, changes: Option<&RestorableChanges>) -> V
 }
 
 /// A human allows as much again, counted from now; or the session more. A task's limits are raised by an edit.
-pub(super) fn decide_budget(state: &mut State, gate: &Gate, decision: &GateDecision) -> Result<()> {
+pub(super) fn decide_budget(state: &mut State, gate: &Gate, decision: &GateDecision, at: Timestamp) -> Result<()> {
     match (decision, &gate.task_id) {
         (GateDecision::Approved, Some(task)) => {
             let record = state.record.tasks.entry(task.clone()).or_default();
             record.counted_from = Some(record.tally());
         }
         (GateDecision::Approved, None) => {
-            let duration_ms = state.record.session_time.ended_ms();
+            let duration_ms = state.record.session_time.millis(at);
             state.record.session_counted_from = Some(UsageTally { duration_ms, ..state.record.session_spent });
         }
         (GateDecision::Answered { text }, None) => {

@@ -50,11 +50,6 @@ impl SessionRunTime {
         }
     }
 
-    /// The time of programs that have ended, in milliseconds.
-    pub fn ended_ms(&self) -> u64 {
-        self.ran_ms
-    }
-
     /// The time until now, in milliseconds.
     pub fn millis(&self, now: Timestamp) -> u64 {
         // A clock that went back counts nothing.
