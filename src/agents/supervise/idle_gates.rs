@@ -55,6 +55,7 @@ pub(crate) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
     core.desk.step(Event::GateClosed { id: gate.id.clone(), reason: reason.into() }).map(|()| true)
 }
 
-fn is_pending(state: &State, task: &TaskId) -> bool {
+/// Whether a task is pending.
+pub(crate) fn is_pending(state: &State, task: &TaskId) -> bool {
     state.restorable.tasks.get(task).is_some_and(|task| task.status == TaskStatus::Pending)
 }

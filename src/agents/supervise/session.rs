@@ -8,6 +8,7 @@ use super::core::SessionCore;
 use super::core::agent_runs::AgentRun;
 use super::core::desk::SessionDesk;
 use super::core::failures::StepFailures;
+use super::idle_gates::is_pending;
 use super::iterations::budget_gates::close_session_gate;
 use super::iterations::session_space::close_disk_gate;
 use super::setup::SessionSetup;
@@ -22,6 +23,7 @@ use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::{SessionId, TaskId};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
+use axiom_model::queries::gate_use::is_rejected;
 use axiom_model::queries::ready;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
@@ -30,7 +32,6 @@ use axiom_model::work::endings::failures::SessionStep;
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
 use axiom_model::work::sessions::session::{Session, SessionState};
 use axiom_model::work::tasks::task::TaskKind;
-use axiom_model::work::tasks::task::TaskStatus;
 use axiom_process::os::bell::{FolderTrigger, LONGEST};
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement;
@@ -129,11 +130,7 @@ impl Supervisor<'_> {
         let asks = asks_to_start(self.core.desk.ctx);
         let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
             // Rejected, it is blocked at once. An approval of a task that cannot be claimed yet is kept until it can be.
-            GateKind::Claim if matches!(gate.decision, Some(GateDecision::Rejected { .. })) => gate
-                .task_id
-                .as_ref()
-                .and_then(|id| state.restorable.tasks.get(id))
-                .is_some_and(|task| task.status == TaskStatus::Pending),
+            GateKind::Claim if is_rejected(gate) => gate.task_id.as_ref().is_some_and(|task| is_pending(state, task)),
             GateKind::Claim => {
                 asks && is_ready(&gate.task_id) && !gate.task_id.as_ref().is_some_and(|task| is_vetoed(&self.core.desk, task))
             }

@@ -4,7 +4,7 @@ use crate::base::ids::TaskId;
 use crate::state::current_state::State;
 use crate::work::gates::gate::{Gate, GateDecision, GateKind};
 use crate::work::money::budget::{BudgetLimits, BudgetSpending};
-use crate::work::sessions::session::SessionMode;
+use crate::work::sessions::session::{Session, SessionMode};
 use crate::work::tasks::task::{Task, TaskStatus};
 
 /// Whether a gate is there only since the mode asked, which a session of this mode does not.
@@ -25,16 +25,15 @@ pub fn asks_no_more(gate: &Gate, mode: SessionMode) -> bool {
 /// Whether a decision at a gate has still something to decide. A verb on its task may have settled the matter while no session runs, which
 /// closes such a gate at its begin: until then nobody is asked. `may_start` says whether a pending task waits for no other.
 pub fn is_of_use(state: &State, gate: &Gate, may_start: impl FnOnce(&TaskId) -> bool) -> bool {
-    let Some(id) = &gate.task_id else { return gate.kind != GateKind::Budget || has_budget(state) };
+    let Some(id) = &gate.task_id else { return gate.kind != GateKind::Budget || session_that_goes_on(state).is_some() };
     let task = state.restorable.tasks.get(id);
     let is_pending = task.is_some_and(|task| task.status == TaskStatus::Pending);
-    let is_rejected = matches!(gate.decision, Some(GateDecision::Rejected { .. }));
     if asks_no_more(gate, state.restorable.mode) {
         return false;
     }
     match gate.kind {
         // A held task may wait for other tasks first; it stays held meanwhile, and a rejected one is blocked.
-        GateKind::Claim => is_pending && (gate.held.is_some() || is_rejected || may_start(id)),
+        GateKind::Claim => is_pending && (gate.held.is_some() || is_rejected(gate) || may_start(id)),
         GateKind::HumanReview if gate.is_about_start() => is_pending,
         GateKind::Merge | GateKind::HumanReview => {
             task.is_some_and(|task| task.status == TaskStatus::Done && task.merged.is_none())
@@ -47,9 +46,15 @@ pub fn is_of_use(state: &State, gate: &Gate, may_start: impl FnOnce(&TaskId) -> 
     }
 }
 
-/// Whether the budget of the newest session still limits something: it has not ended, or the next one goes on with it.
-fn has_budget(state: &State) -> bool {
-    state.record.session.as_ref().is_some_and(|session| session.state.is_gone_on_with())
+/// Whether a human has rejected it.
+pub fn is_rejected(gate: &Gate) -> bool {
+    matches!(gate.decision, Some(GateDecision::Rejected { .. }))
+}
+
+/// The newest session, where it runs, or where the next one goes on with it since it has crashed: only then its budget still limits
+/// something. Which of both it is, the lock of the supervisor tells.
+pub fn session_that_goes_on(state: &State) -> Option<&Session> {
+    state.record.session.as_ref().filter(|session| session.state.is_gone_on_with())
 }
 
 /// The limits of tasks that have none of their own, as the newest session has them.

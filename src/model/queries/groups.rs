@@ -6,12 +6,12 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 
 use crate::base::ids::TaskId;
-use crate::queries::gate_use::is_of_use;
+use crate::queries::gate_use::{is_of_use, is_rejected};
 use crate::queries::needs;
 use crate::queries::task_work_facts::TaskWorkFacts;
 use crate::state::current_state::State;
 use crate::work::agent::AgentWork;
-use crate::work::gates::gate::{Gate, GateDecision, GateKind};
+use crate::work::gates::gate::{Gate, GateKind};
 use crate::work::restorable::standing_changes::is_put_away;
 use crate::work::tasks::task::{Task, TaskKind, TaskStatus};
 
@@ -78,7 +78,7 @@ impl<'a> TaskGroupTree<'a> {
     fn waits_at_gates(&self) -> HashMap<&'a TaskId, Timestamp> {
         let mut since = HashMap::new();
         // Whose start was rejected waits there until a session has blocked it.
-        let rejected = |gate: &Gate| gate.kind == GateKind::Claim && matches!(gate.decision, Some(GateDecision::Rejected { .. }));
+        let rejected = |gate: &Gate| gate.kind == GateKind::Claim && is_rejected(gate);
         let gates = self.state.restorable.gates.values().filter(|gate| gate.decision.is_none() || rejected(gate));
         for gate in gates.filter(|gate| is_of_use(self.state, gate, |id| self.may_start(id))) {
             if let Some(task) = &gate.task_id {

@@ -22,7 +22,7 @@ use axiom_agents::supervise::target::SessionTarget;
 use axiom_agents::supervise::{CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions, target};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::names::RefName;
-use axiom_model::queries::gate_use::asks_no_more;
+use axiom_model::queries::gate_use::{asks_no_more, session_that_goes_on};
 use axiom_model::queries::view::{next_commands, undecided_gates};
 use axiom_model::work::sessions::session::{Session, SessionMode};
 use axiom_safety::context::handle::Context;
@@ -210,7 +210,7 @@ fn from_here(mut program: Vec<String>, here: &Path) -> Result<Vec<String>> {
 
 /// The session that crashed, with which the next one goes on.
 fn crashed(ctx: &Context) -> Option<&Session> {
-    let session = ctx.state().record.session.as_ref().filter(|session| session.state.is_gone_on_with())?;
+    let session = session_that_goes_on(ctx.state())?;
     ctx.supervisor_alive().is_ok_and(|is_alive| !is_alive).then_some(session)
 }
 

@@ -7,6 +7,7 @@ use super::start_gates::{MOST_CLAIM_GATES, asks_to_start, is_claim_approved, is_
 use super::waiting_claims::{ClaimsUnderWay, is_complete};
 use crate::supervise::core::SessionCore;
 use crate::supervise::core::slots::{answered, slots_taken};
+use crate::supervise::idle_gates::is_pending;
 use crate::supervise::iterations::budget_gates::is_over_budget;
 use crate::supervise::iterations::iteration_care::IterationCare;
 use crate::supervise::iterations::lost_files::asks_to_begin_anew;
@@ -124,10 +125,9 @@ impl ClaimsUnderWay {
 
 /// A task whose start a human has rejected, at which gate and why; it may wait for others, too.
 fn next_rejected(state: &State) -> Option<(GateKind, TaskId, String)> {
-    let is_pending = |task: &&TaskId| state.restorable.tasks.get(*task).is_some_and(|task| task.status == TaskStatus::Pending);
     state.restorable.gates.values().find_map(|gate| {
         let reason = rejected_start(gate)?;
-        let task = gate.task_id.as_ref().filter(is_pending)?;
+        let task = gate.task_id.as_ref().filter(|task| is_pending(state, task))?;
         Some((gate.kind, task.clone(), reason.to_owned()))
     })
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::Worktree;
 use axiom_model::base::names::RefName;
+use axiom_model::queries::gate_use::session_that_goes_on;
 use axiom_model::work::gates::gate::Gate;
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::scratch_worktrees;
@@ -29,8 +30,7 @@ pub fn command_for<'g>(ctx: &Context, mut approved: impl Iterator<Item = &'g Gat
 
 /// The target of the session that crashed, where there is one with which the next goes on.
 fn of_crashed(ctx: &Context) -> Result<Option<SessionTarget>> {
-    let crashed = ctx.state().record.session.as_ref().filter(|session| session.state.is_gone_on_with());
-    let Some(session) = crashed else { return Ok(None) };
+    let Some(session) = session_that_goes_on(ctx.state()) else { return Ok(None) };
     let target = SessionTarget { branch: session.target.clone(), in_linked_worktree: session.in_linked_worktree };
     Ok(ctx.repo.refs().read_ref(&target.branch)?.map(|_| target))
 }

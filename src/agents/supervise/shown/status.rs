@@ -10,11 +10,11 @@ use documents::{DEAD, ENDED, VERIFYING};
 use jiff::Timestamp;
 use live_processes::{alive, with_what_is_seen};
 
-use super::super::target;
 use super::doing;
 use super::keeper_now::{KeeperObservation, worked_until};
 use crate::merge::lost_merges::lost_merges;
 use crate::revert_task::settling;
+use crate::supervise::target;
 use crate::tasks::{seen_state, usage};
 use axiom_base::error::Result;
 use axiom_model::queries::gate_line::OpenGateJson;

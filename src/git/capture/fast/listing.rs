@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::ops::Range;
 
 use rustix::fd::OwnedFd;
-use rustix::fs::FileType;
+use rustix::fs::{AtFlags, FileType};
 
 pub(super) use axiom_base::platform::ListingBuffer;
 use axiom_base::platform::read_folder;
@@ -17,10 +17,15 @@ pub(super) struct FolderNames {
 }
 
 impl FolderNames {
-    /// All names in a folder; `None` if it cannot be read.
+    /// All names in a folder, each with its kind, which not every file system tells with the name; `None` if it cannot be read.
     pub fn read(dir: &OwnedFd, room: &mut ListingBuffer) -> Option<Self> {
         let mut listing = Self::default();
         read_folder(dir, room, |name, kind| listing.add(name, kind))?;
+        for (range, kind) in listing.names.iter_mut().filter(|(_, kind)| *kind == FileType::Unknown) {
+            let name = CStr::from_bytes_with_nul(&listing.bytes[range.clone()]).unwrap_or_default();
+            let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            *kind = FileType::from_raw_mode(stat.st_mode);
+        }
         Some(listing)
     }
 
@@ -33,7 +38,7 @@ impl FolderNames {
         }
     }
 
-    /// Each name with the kind of the file, which not every file system tells.
+    /// Each name with the kind of the file.
     pub fn iter(&self) -> impl Iterator<Item = (&CStr, FileType)> {
         let name = |range: &Range<usize>| CStr::from_bytes_with_nul(&self.bytes[range.clone()]).unwrap_or_default();
         self.names.iter().map(move |(range, kind)| (name(range), *kind))

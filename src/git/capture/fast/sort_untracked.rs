@@ -20,7 +20,7 @@ use axiom_model::base::names::RepoPath;
 
 use super::ignore_hints::IgnoreHints;
 use super::listing::{FolderNames, ListingBuffer};
-use super::walk::{UntrackedPath, kind_of};
+use super::walk::UntrackedPath;
 
 /// How many paths below folders are listed before git has said whether the folders are ignored: asking once about more paths
 /// is cheaper than asking again, but an ignored folder can be huge.
@@ -289,9 +289,6 @@ impl UntrackedLister<'_> {
         let Some(names) = FolderNames::read(&dir, &mut self.room) else { return nodes.push(failed(UntrackedNodeKind::Odd)) };
         let first = nodes.len();
         for (name, kind) in names.iter() {
-            // Not every file system includes the kind in the listing.
-            let kind = if kind == FileType::Unknown { kind_of(&dir, name) } else { Some(kind) };
-            let Some(kind) = kind else { return nodes.push(failed(UntrackedNodeKind::Odd)) };
             let path = RepoPath::new([folder.as_bytes(), b"/", name.to_bytes()].concat());
             if !self.options.excluded.contains(&path) {
                 nodes.push(UntrackedNode { kind: node_kind(name.to_bytes(), kind), path, above });

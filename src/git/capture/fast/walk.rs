@@ -236,8 +236,6 @@ impl<'a> WorktreeWalk<'a> {
                 }
                 return None;
             }
-            // Not every file system includes the kind in the listing.
-            let kind = if kind == FileType::Unknown { kind_of(&dir, name)? } else { kind };
             match kind {
                 FileType::Directory => {
                     if let Some(entries) = children.folders.remove(bytes) {
@@ -325,12 +323,6 @@ impl<'a> WorktreeWalk<'a> {
         let is_it = |root: &RepoPath| root.as_bytes().strip_prefix(prefix) == Some(name);
         self.excluded.iter().any(is_it)
     }
-}
-
-/// The kind of the file that has this name in a folder.
-pub(super) fn kind_of(dir: &OwnedFd, name: &CStr) -> Option<FileType> {
-    let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    Some(FileType::from_raw_mode(stat.st_mode))
 }
 
 fn child(task: &WalkFolder, name: &[u8]) -> RepoPath {
