@@ -5,6 +5,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use axiom_base::env;
 use axiom_model::agent::adapter::AgentAdapter;
 use axiom_model::agent::stream::stream_event::TokenUsage;
 use axiom_model::agent::stream::summary::since;
@@ -15,7 +16,7 @@ use axiom_model::work::agent::{Agent, AgentWork};
 use axiom_model::work::money::budget::{BudgetLimits, BudgetUsage, RunningIterationUsage};
 use axiom_model::work::tasks::task::Task;
 use axiom_model::work::usd::Usd;
-use axiom_process::client::proof_of_life::lived_until;
+use axiom_process::client::leftovers::worked_until;
 use axiom_process::{KeeperState, keeper_state};
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::programs::SessionPrograms;
@@ -53,15 +54,14 @@ pub(crate) fn seen(ctx: &Context, (agent, task): (&Agent, &Task), limits: Budget
 
 /// How long the program of the run in this folder has run, in milliseconds; of one that was cut off, until its last sign of life at least.
 pub(crate) fn ran(run: &Path, now: Timestamp, sign: Option<Timestamp>) -> u64 {
-    let millis = |since: Timestamp, until: Timestamp| u64::try_from(until.duration_since(since).as_millis()).unwrap_or(0);
-    match keeper_state(run) {
-        Ok(KeeperState::Alive(record)) => millis(record.started_at, now),
-        Ok(KeeperState::Ended(exit)) => exit.millis(),
-        Ok(KeeperState::Dead(record) | KeeperState::Unproved(record)) => {
-            millis(record.started_at, lived_until(run, sign.unwrap_or(record.started_at)))
-        }
-        Ok(KeeperState::NotStarted | KeeperState::Starting) | Err(_) => 0,
-    }
+    let state = keeper_state(run).unwrap_or(KeeperState::NotStarted);
+    let began = match &state {
+        KeeperState::Ended(exit) => return exit.millis(),
+        KeeperState::Alive(record) | KeeperState::Dead(record) | KeeperState::Unproved(record) => record.started_at,
+        KeeperState::NotStarted | KeeperState::Starting => return 0,
+    };
+    let until = worked_until(run, &state, sign.unwrap_or(began)).unwrap_or(now);
+    u64::try_from(until.duration_since(began).as_millis()).unwrap_or(0)
 }
 
 /// The limits of a task that are reached, with what runs for it, as a session would find.
@@ -80,7 +80,8 @@ pub(crate) fn waits_for_budget(ctx: &Context, task: &Task, running: RunningItera
 pub(crate) fn waits_when_cut_off(ctx: &Context, (agent, task): (&Agent, &Task), sign: Timestamp) -> Option<String> {
     let limits = limits_of(task, ctx.config.budget.of_a_task());
     let run = ctx.layout().agents().run(&agent.id, agent.token()?);
-    let seen = RunningIterationUsage { time_ms: ran(&run, sign, Some(sign)), ..seen(ctx, (agent, task), limits, sign) };
+    let now = env::now();
+    let seen = RunningIterationUsage { time_ms: ran(&run, now, Some(sign)), ..seen(ctx, (agent, task), limits, now) };
     waits_for_budget(ctx, task, seen)
 }
 

@@ -3,12 +3,14 @@
 //! These are no children of this process, so nothing tells their end: it looks every few milliseconds. Mostly that is three times;
 //! where the kernel holds a process, at most for half a minute. That is rare.
 
+use crate::client::proof_of_life::{lived_until, note_alive};
 use crate::client::state::is_kept;
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use rustix::process::Signal;
 
 use crate::os::family::FAMILY;
@@ -66,6 +68,9 @@ pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversOutcome> {
     }
     let (marker, noted) = (marker(record), noted(record)?);
     let done = end_all(&|table| find(table, &marker, &noted));
+    if !done.ended.is_empty() {
+        note_alive(&record.dir);
+    }
     // Only scratch files: a failure, such as a mount in it, must not stop the task.
     if let Err(error) = files::remove_scratch(&record.runtime) {
         tracing::warn!(%error, "a temporary folder of a keeper stays");
@@ -198,6 +203,18 @@ pub fn count_left(records: &[KeeperRecord]) -> Result<usize> {
 /// Whether one of these processes of a dead keeper is still alive.
 pub fn is_any_left(record: &KeeperRecord) -> Result<bool> {
     Ok(count_left(std::slice::from_ref(record))? > 0)
+}
+
+/// Until when something of an iteration worked at least, whose last sign of life was at `sign`; `None` where it still works, be it without
+/// its keeper.
+pub fn worked_until(run: &Path, state: &KeeperState, sign: Timestamp) -> Option<Timestamp> {
+    match state {
+        KeeperState::Ended(exit) => Some(exit.ended_at),
+        KeeperState::Starting | KeeperState::Alive(_) => None,
+        // What cannot be looked at is taken for nothing.
+        KeeperState::Dead(record) if is_any_left(record).unwrap_or_default() => None,
+        KeeperState::Dead(_) | KeeperState::Unproved(_) | KeeperState::NotStarted => Some(lived_until(run, sign)),
+    }
 }
 
 fn marker(record: &KeeperRecord) -> Vec<u8> {

@@ -1,5 +1,5 @@
-//! When a keeper was alive last, for whoever finds it dead: the time of its lock file. It is set by the keeper when it does something anyway,
-//! and by the supervisor that sees it alive.
+//! When a keeper, or what it had left, was alive last, for whoever finds it dead: the time of its lock file. It is set by the keeper when
+//! it does something anyway, by the supervisor that sees it alive, and by whoever ends what it had left.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -20,9 +20,8 @@ pub fn note_alive(run: &Path) {
     }
 }
 
-/// Until when something of an iteration worked at least whose end nobody recorded: its last sign of life was at `sign`, its keeper may
-/// have been alive later.
-pub fn lived_until(run: &Path, sign: Timestamp) -> Timestamp {
+/// The later of two signs of life: that at `sign`, and the last one of its keeper.
+pub(super) fn lived_until(run: &Path, sign: Timestamp) -> Timestamp {
     noted(run).map_or(sign, |alive| alive.max(sign))
 }
 

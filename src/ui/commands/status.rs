@@ -126,8 +126,7 @@ fn in_words(report: &StatusDocument) -> StyledText {
             let by = report.supervisor.pid.map_or_else(String::new, |pid| format!(", supervisor {pid}"));
             let ran = match session.time_used_ms {
                 0 => String::new(),
-                ms if report.cut_off().is_empty() => format!("; agents ran {}", times::short_span(ms)),
-                ms => format!("; agents ran at least {}", times::short_span(ms)),
+                _ => format!("; agents ran {}", time_used(report)),
             };
             format!("Session {}, {} into {target}{by}{ran}.\n", state.as_str(), session.mode)
         }
@@ -272,13 +271,19 @@ fn stuck_in_words(stuck: &[StuckTaskJson]) -> StyledText {
     text
 }
 
+/// How long agents have run in the session.
+fn time_used(report: &StatusDocument) -> String {
+    let least = if report.session.time_used_is_least { "at least " } else { "" };
+    format!("{least}{}", times::short_span(report.session.time_used_ms))
+}
+
 /// What a session with limits may use, and has used.
 fn session_budget(report: &StatusDocument) -> Option<String> {
     let of = &report.session;
     let limits = of.limits.filter(|limits| !limits.is_empty() && report.session.state != LiveSessionStatus::Idle)?;
     let cost = of.cost_usd.and_then(Usd::of).map(|cost| cost.to_string());
     let tokens = of.tokens_used.map(|tokens| format!("{} tokens", thousands(tokens)));
-    let time = limits.max_time.map(|_| times::short_span(of.time_used_ms));
+    let time = limits.max_time.map(|_| time_used(report));
     let used: Vec<String> = cost.into_iter().chain(tokens).chain(time).collect();
     let used = if used.is_empty() { "nothing known".to_owned() } else { used.join(", ") };
     Some(format!("{}; used in all: {used}", limits.in_words()))

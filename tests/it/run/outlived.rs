@@ -86,3 +86,21 @@ fn a_budget_that_is_used_up_by_a_crash_waits_at_once() {
     assert!(!done.contains("Estimated time"), "{done}");
     assert!(world.env.ok(&["gate", "list"]).contains("budget-t"));
 }
+
+#[test]
+fn a_program_that_outlived_its_keeper_has_worked_until_it_was_ended() {
+    let world = World::new();
+    talking(&world, &[]);
+    killed(&world);
+    world.keepers_die();
+    // The last sign of life of both is older than that.
+    wait_until("its program has run on", || world.env.json(&["status"])["session"]["timeUsedMs"].as_u64().unwrap() > 4000);
+    let foreseen = world.env.json(&["recover", "--dry-run"]);
+    assert!(foreseen["crash"]["crashTime"].as_str() > foreseen["resumable"][0]["savedAt"].as_str(), "{foreseen}");
+    world.env.ok(&["recover", "--yes"]);
+    let after = world.env.json(&["status"]);
+    assert!(after["session"]["timeUsedMs"].as_u64().unwrap() > 4000, "{after}");
+    assert!(world.env.json(&["task", "show", "t"])["duration"].as_u64().unwrap() >= 4);
+    // Nobody recorded its end.
+    assert_eq!(after["session"]["timeUsedIsLeast"], true, "{after}");
+}

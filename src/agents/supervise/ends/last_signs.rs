@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use crate::crashed_tasks::orphans::last_sign;
 use crate::crashed_tasks::scan;
 use crate::supervise::core::agent_runs::AgentRuns;
+use axiom_base::env;
 use axiom_model::base::ids::AgentId;
 use axiom_model::work::agent::AgentWork;
 use axiom_model::work::iteration_marker::{CutOffPoint, LastHeard};
-use axiom_process::client::proof_of_life::lived_until;
+use axiom_process::client::leftovers::worked_until;
 use axiom_process::keeper_state;
 use axiom_process::run_folder::records::KeeperState;
 use axiom_safety::context::handle::Context;
@@ -35,11 +36,12 @@ impl AgentRuns {
         run: &Path,
     ) -> (u64, Option<Timestamp>) {
         let sign = self.watch(agent).and_then(|watch| watch.last_sign).unwrap_or_else(|| self.last_sign(ctx, agent, work));
-        let began = match keeper_state(run).unwrap_or(KeeperState::NotStarted) {
+        let state = keeper_state(run).unwrap_or(KeeperState::NotStarted);
+        let began = match &state {
             KeeperState::Dead(record) | KeeperState::Unproved(record) => Some(record.started_at),
             KeeperState::NotStarted | KeeperState::Starting | KeeperState::Alive(_) | KeeperState::Ended(_) => None,
         };
-        let until = lived_until(run, sign);
+        let until = worked_until(run, &state, sign).unwrap_or_else(env::now);
         (began.and_then(|began| u64::try_from(until.duration_since(began).as_millis()).ok()).unwrap_or(0), Some(until))
     }
 

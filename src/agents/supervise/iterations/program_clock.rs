@@ -6,7 +6,7 @@ use super::budget_gates::{budget_gate, is_over_budget, open_session_gate};
 use crate::supervise::core::SessionCore;
 use crate::supervise::core::agent_runs::AgentRuns;
 use crate::supervise::setup::SessionSetup;
-use crate::supervise::shown::keeper_now::{KeeperObservation, worked_until};
+use crate::supervise::shown::keeper_now::worked_until;
 use crate::tasks::usage::counted;
 use axiom_base::env;
 use axiom_base::error::Result;
@@ -33,8 +33,7 @@ impl ProgramClock {
         let (state, now) = (ctx.state(), env::now());
         let until = |agent: &Agent| {
             let work = agent.work.as_ref().filter(|work| matches!(work.stage, IterationStage::Running { .. }))?;
-            let seen = KeeperObservation::of(ctx, agent);
-            Some(worked_until(ctx, agent, seen, work.last_activity).unwrap_or(now))
+            Some(worked_until(ctx, agent, work.last_activity).unwrap_or(now))
         };
         let until = state.busy_agents().filter_map(until).max().unwrap_or(now);
         let allowed_from = state.record.session_counted_from.as_ref().map_or(0, |tally| tally.duration_ms);

@@ -9,7 +9,6 @@ use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
 use axiom_model::work::agent::{Agent, IterationStage};
 use axiom_process::client::leftovers;
-use axiom_process::client::proof_of_life::lived_until;
 use axiom_process::{KeeperState, keeper_state};
 use axiom_safety::context::handle::Context;
 
@@ -37,19 +36,12 @@ pub fn cut_off(ctx: &Context) -> Result<HashSet<TaskId>> {
     Ok(dead.filter_map(|agent| agent.work.as_ref()).map(|work| work.task.clone()).collect())
 }
 
-/// Until when an agent worked after which no supervisor looks, of whose keeper this was seen, and whose last sign of life was then;
-/// `None` where it still works. Of what ended without a record it is the least.
-pub(crate) fn worked_until(ctx: &Context, agent: &Agent, seen: KeeperObservation, sign: Timestamp) -> Option<Timestamp> {
+/// Until when an agent worked after which no supervisor looks, and whose last sign of life was then; `None` where it still works. Of what
+/// ended without a record it is the least.
+pub(crate) fn worked_until(ctx: &Context, agent: &Agent, sign: Timestamp) -> Option<Timestamp> {
     let Some(token) = agent.token() else { return Some(sign) };
-    if seen == KeeperObservation::Orphaned {
-        return None;
-    }
     let run = ctx.layout().agents().run(&agent.id, token);
-    match keeper_state(&run) {
-        Ok(KeeperState::Ended(exit)) => Some(exit.ended_at),
-        Ok(KeeperState::Starting | KeeperState::Alive(_)) => None,
-        Ok(KeeperState::NotStarted | KeeperState::Dead(_) | KeeperState::Unproved(_)) | Err(_) => Some(lived_until(&run, sign)),
-    }
+    leftovers::worked_until(&run, &keeper_state(&run).unwrap_or(KeeperState::NotStarted), sign)
 }
 
 impl KeeperObservation {

@@ -95,7 +95,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         view.last_activity = view.last_activity.max(printed.as_ref().map(|printed| printed.at));
         view.last_line = printed.and_then(|printed| printed.line);
         if let Some(sign) = view.last_activity.filter(|_| !status.attended && view.waiting_since.is_none()) {
-            view.worked_until = worked_until(ctx, agent, seen, sign);
+            view.worked_until = worked_until(ctx, agent, sign);
             view.duration = Some(whole_seconds(work.claimed_at, view.worked_until.unwrap_or(now)));
         }
     }
@@ -106,6 +106,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
     if let Some(until) = ran_until(ctx, &status, now) {
         status.session.time_used_ms = ctx.state().record.session_time.millis(until);
     }
+    status.session.time_used_is_least |= !status.cut_off().is_empty();
     Ok(status)
 }
 

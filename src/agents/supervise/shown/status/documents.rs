@@ -100,6 +100,8 @@ pub struct SessionStatusJson {
     pub cost_usd: Option<f64>,
     /// How many milliseconds agents' programs ran in it: time in which several run counts once.
     pub time_used_ms: u64,
+    /// Whether it may have been more: the end of a program was not recorded.
+    pub time_used_is_least: bool,
 }
 
 /// A summary of the project for scripts: one task, one agent, one word.
