@@ -1,6 +1,6 @@
 //! What happened, gathered for the picture; and what is at risk now.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::handle::Context;
 use crate::context::target::left_target_at;
@@ -10,6 +10,7 @@ use crate::{checkpoint, history};
 use axiom_base::error::Result;
 use axiom_model::base::ids::{CheckpointName, OperationId, TaskId};
 use axiom_model::base::names::{Oid, RefName};
+use axiom_model::base::own_names::BRANCHES;
 use axiom_model::operation::operation_record::{OperationRecord, UndoLinks};
 use axiom_model::picture::{MomentStanding, Picture, PictureFold};
 use axiom_model::work::signals::report_parts::ChangedLineCounts;
@@ -102,13 +103,13 @@ pub fn at_risk(ctx: &Context) -> Result<WorkAtRisk> {
 /// captured meanwhile.
 fn not_merged(ctx: &Context) -> Result<Vec<UnmergedTask>> {
     let open = |case: &&Task| case.kind == TaskKind::Task && case.merged.is_none() && case.status != TaskStatus::Archived;
-    let tasks: Vec<&TaskId> = ctx.state().restorable.tasks.values().filter(open).map(|case| &case.id).collect();
-    let branches: Vec<RefName> = tasks.iter().map(|task| workspaces::branch_of(ctx, task)).collect();
-    let tips = ctx.repo.refs().read_refs(&branches)?;
+    let listed = ctx.repo.refs().refs_below(BRANCHES)?;
+    let tips: BTreeMap<RefName, Oid> = listed.into_iter().map(|branch| (branch.name, branch.oid)).collect();
     if tips.is_empty() {
         return Ok(Vec::new());
     }
-    let with_tips = tasks.into_iter().zip(&branches).filter_map(|(task, branch)| Some((task, tips.get(branch)?)));
+    let tasks = ctx.state().restorable.tasks.values().filter(open).map(|case| &case.id);
+    let with_tips = tasks.filter_map(|task| Some((task, tips.get(&workspaces::branch_of(ctx, task))?)));
     let all = with_tips.filter_map(|(task, tip)| {
         // One that cannot be counted is named all the same.
         let changed = changed_by(ctx, task, tip).unwrap_or(None);
