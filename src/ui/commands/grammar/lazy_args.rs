@@ -9,8 +9,7 @@ use clap::builder::{Resettable, StyledStr};
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
 use crate::cli::terminal_look::{TerminalLook, columns_told};
-use axiom_model::verbs;
-use axiom_model::verbs::short_ways;
+use axiom_model::verbs::{self, VerbRow, short_ways};
 
 /// The width of help on a terminal that is wider, in columns.
 pub const MAX_WIDTH: usize = 100;
@@ -75,14 +74,15 @@ impl<T: FromArgMatches> FromArgMatches for LazyArgs<T> {
 
 /// With what the table says of the verb.
 fn listed(command: Command) -> Command {
+    let row = verbs::row(command.get_name());
     let aliases: Vec<&str> = verbs::aliases(command.get_name()).collect();
-    let is_hidden = verbs::row(command.get_name()).is_some_and(|row| row.group == verbs::VerbGroup::Hidden);
-    summed_up(command).hide(is_hidden).visible_aliases(aliases)
+    let is_hidden = row.is_some_and(|row| row.group == verbs::VerbGroup::Hidden);
+    summed_up(command, row).hide(is_hidden).visible_aliases(aliases)
 }
 
 /// With the verb's own line: the type's documentation is for programmers.
-fn summed_up(command: Command) -> Command {
-    let summary = verbs::row(command.get_name()).map(|row| StyledStr::from(row.summary));
+fn summed_up(command: Command, row: Option<&VerbRow>) -> Command {
+    let summary = row.map(|row| StyledStr::from(row.summary));
     command.about(Resettable::from(summary)).long_about(Resettable::Reset)
 }
 
@@ -93,7 +93,8 @@ fn described(command: Command, augment: fn(Command) -> Command) -> Command {
         Some(row) => command.about(row.summary).long_about(Resettable::Reset),
         None => command,
     };
-    let described = for_this_terminal(summed_up(augment(command).mut_subcommands(|verb| for_this_terminal(below(verb)))));
+    let described = summed_up(augment(command).mut_subcommands(|verb| for_this_terminal(below(verb))), verbs::row(&name));
+    let described = for_this_terminal(described);
     match short_ways::commonest(&name) {
         Some(common) => described.before_help(format!("'git axiom {name}' alone: 'git axiom {name} {common}'")),
         None => described,
