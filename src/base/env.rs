@@ -96,8 +96,13 @@ pub fn now() -> Timestamp {
     now.round(jiff::Unit::Millisecond).unwrap_or(now)
 }
 
-/// The time zone in which times are printed: `TZ`, or the system's; UTC where neither can be read.
+/// The time zone in which times are printed: `TZ`, or the system's; UTC where neither can be read. Read once, as the C library does.
 pub fn time_zone() -> TimeZone {
+    static ZONE: OnceLock<TimeZone> = OnceLock::new();
+    ZONE.get_or_init(read_time_zone).clone()
+}
+
+fn read_time_zone() -> TimeZone {
     // An empty TZ is one too: it means UTC.
     let known = match std::env::var_os("TZ") {
         None => linked_zone(Path::new("/etc/localtime")),

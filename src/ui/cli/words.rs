@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
 use super::visible::width;
 use axiom_base::env;
@@ -14,12 +13,7 @@ pub use axiom_model::base::forms::plural::{count, count_of, verb};
 
 /// A time in the user's time zone, with what does not go without saying: see [`times::said`].
 pub fn time(at: Timestamp) -> String {
-    time_in(&env::time_zone(), at)
-}
-
-/// As [`time`], for many times in one zone.
-pub fn time_in(zone: &TimeZone, at: Timestamp) -> String {
-    times::said(zone, env::now(), at)
+    times::said(&env::time_zone(), env::now(), at)
 }
 
 /// The time of day to the second, in the user's time zone.

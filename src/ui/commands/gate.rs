@@ -16,7 +16,6 @@ use axiom_agents::interventions;
 use axiom_agents::supervise::status;
 use axiom_agents::supervise::status::RecoveryNeedJson;
 use axiom_agents::supervise::target;
-use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::forms::natural;
 use axiom_model::base::screen_colors::ColoredPart;
@@ -183,7 +182,6 @@ fn list(gates: &[&Gate], lines: &[OpenGateJson], recovery: &RecoveryNeedJson) ->
         return if recovery.needed { to_recover.into() } else { "Nothing waits for you.\n".into() };
     }
     let mut rows = vec![["GATE", "SINCE", "WHAT WAITS", "TO CONTINUE"].map(StyledCell::from).to_vec()];
-    let zone = env::time_zone();
     for (gate, line) in gates.iter().zip(lines) {
         let command = match &gate.decision {
             Some(decision) => OpenGateDecisionJson::from(decision).in_words(),
@@ -191,12 +189,7 @@ fn list(gates: &[&Gate], lines: &[OpenGateJson], recovery: &RecoveryNeedJson) ->
         };
         let part = gate.decision.is_none().then_some(ColoredPart::Waiting);
         let id = StyledCell::of(part, gate.id.as_str());
-        rows.push(vec![
-            id,
-            words::time_in(&zone, gate.opened_at).into(),
-            StyledCell::of(part, line.reason.as_str()),
-            command.into(),
-        ]);
+        rows.push(vec![id, words::time(gate.opened_at).into(), StyledCell::of(part, line.reason.as_str()), command.into()]);
     }
     // The command names the gate too.
     let list = StyledGrid::of(rows).headed().cut(&[2]).at_least(32).may_go(&[0, 1]);

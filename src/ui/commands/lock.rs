@@ -13,7 +13,6 @@ use crate::cli::screen::Screen;
 use crate::cli::styled::StyledText;
 use crate::cli::{report, words};
 use crate::commands::grammar::arguments::GlobalArgs;
-use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::LockName;
 use axiom_model::work::sessions::lock::LockSlots;
@@ -163,7 +162,6 @@ fn in_words(slots: &[LockSlot]) -> StyledText {
         return "No lock was taken yet.\n".into();
     }
     let mut rows = vec![["LOCK", "SLOT", "HELD BY", "SINCE", "FOLDER", "COMMAND"].map(str::to_owned).to_vec()];
-    let zone = env::time_zone();
     for LockSlot { name, number, state } in slots {
         let mut row = vec![name.to_string(), number.to_string()];
         match state {
@@ -171,7 +169,7 @@ fn in_words(slots: &[LockSlot]) -> StyledText {
             LockSlotState::Held(None) => row.push("(unknown)".to_owned()),
             LockSlotState::Held(Some(LockSlotHold { by, runs })) => {
                 let who = if *runs { by.pid.to_string() } else { format!("what {} left behind", by.pid) };
-                row.extend([who, words::time_in(&zone, by.taken_at), by.folder.clone(), by.command.clone()]);
+                row.extend([who, words::time(by.taken_at), by.folder.clone(), by.command.clone()]);
             }
         }
         rows.push(row);

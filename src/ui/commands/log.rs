@@ -10,7 +10,6 @@ use crate::cli::screen::Screen;
 use crate::cli::styled::StyledText;
 use crate::cli::words;
 use crate::commands::grammar::arguments::GlobalArgs;
-use axiom_base::env;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::ids::{OperationId, TaskId};
 use axiom_model::base::ref_change::RefChange;
@@ -167,7 +166,6 @@ pub fn run(args: &LogArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
 
 fn in_words(shown: &[OperationLogRow<'_>], standing: &UndoabilityCheck<'_>) -> StyledText {
     let mut rows = vec![["ID", "TIME", "BY", "UNDO", "WHAT"].map(StyledCell::from).to_vec()];
-    let zone = env::time_zone();
     for OperationLogRow { transaction, obstacle } in shown {
         let OperationRecord { id, at, by, what, .. } = transaction;
         let note = match transaction.progress {
@@ -184,7 +182,7 @@ fn in_words(shown: &[OperationLogRow<'_>], standing: &UndoabilityCheck<'_>) -> S
         };
         let undo = StyledCell::of((undo == "undone").then_some(ColoredPart::Faint), undo);
         let what = StyledCell::of((!note.is_empty()).then_some(ColoredPart::Failed), format!("{what}{note}"));
-        rows.push(vec![id.to_string().into(), words::time_in(&zone, *at).into(), by.to_string().into(), undo, what]);
+        rows.push(vec![id.to_string().into(), words::time(*at).into(), by.to_string().into(), undo, what]);
     }
     StyledGrid::of(rows).headed().cut(&[4]).at_least(32).may_go(&[2]).into()
 }

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use crate::cli::grid::StyledGrid;
 use crate::cli::screen_look::ScreenLook;
 use crate::cli::{visible, words};
-use axiom_base::env;
 use axiom_base::error::some_of;
 use axiom_model::base::ids::CheckpointName;
 use axiom_model::checkpoint::availability::CheckpointAvailability;
@@ -87,7 +86,6 @@ const MENU_MARKS: usize = 6;
 /// The rows of the table; the first one is the heading.
 pub fn rows(checkpoints: &[CheckpointListing]) -> Vec<Vec<Cow<'_, str>>> {
     let heading = ["#".into(), "time".into(), "type".into(), "name".into(), "since".into(), "size".into()].to_vec();
-    let zone = env::time_zone();
     let rows = checkpoints.iter().map(|one| {
         let mut since = words::count(one.tasks_since, "task");
         match one.commits_since {
@@ -96,7 +94,7 @@ pub fn rows(checkpoints: &[CheckpointListing]) -> Vec<Vec<Cow<'_, str>>> {
         }
         vec![
             one.number.to_string().into(),
-            words::time_in(&zone, one.created_at).into(),
+            words::time(one.created_at).into(),
             kind(one),
             name(one),
             since.into(),
