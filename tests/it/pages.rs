@@ -12,7 +12,7 @@ const WORDS_OF_README: usize = 900;
 const WORDS_OF_ITS_SENTENCE: usize = 15;
 const ENTRIES_OF_THE_GLOSSARY: usize = 40;
 /// The words of all pages of docs/ that somebody wrote, at most. Whoever adds some takes others out.
-const WORDS_OF_DOCS: usize = 22_600;
+const WORDS_OF_DOCS: usize = 22_000;
 /// Pages to look things up in, with a row for each verb or key: tests demand these rows, so they do not count.
 const REFERENCE: [&str; 3] = ["docs/COMMANDS.md", "docs/JSON.md", "docs/VERBS.md"];
 /// How the heads of tables begin that are made from the source, or compared with it.
