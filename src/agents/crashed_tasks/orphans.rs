@@ -122,6 +122,12 @@ pub struct RecoveryRequest<'a> {
     pub captures: &'a BTreeMap<RefName, Oid>,
 }
 
+/// Whether a task was begun again after crashes as often as it may: the next crash fails it, unless it was complete.
+pub fn retries_used_up(ctx: &Context, task: &TaskId) -> bool {
+    let retries = ctx.state().record.tasks.get(task).map_or(0, |record| record.retry_count);
+    retries >= ctx.config.recovery.max_retries
+}
+
 /// Looks at the task of an agent; `None` where it has none.
 pub fn look(ctx: &Context, agent: &Agent, asked: RecoveryRequest<'_>) -> Result<Option<OrphanFindings>> {
     let Some(work) = &agent.work else { return Ok(None) };
@@ -208,12 +214,12 @@ fn cut_off(
     let counted = TaskIterationTotals::with(ctx.state(), &work.task, &heard);
     let facts = scan::facts(ctx, &work.task, (cut.recorded, Some(&cut)), &counted)?;
     let limits = limits(ctx, asked.wanted.threshold);
-    let retries = ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.retry_count);
+    let is_last = retries_used_up(ctx, &work.task);
     let decision = |by_human| {
         let certain = decided(&facts, by_human, limits, env::now());
-        let asks = certain.is_none() && ctx.config.recovery.evaluator.is_some();
+        let asks = certain.is_none() && !is_last && ctx.config.recovery.evaluator.is_some();
         let decision = certain.unwrap_or_else(|| by_rules(&facts));
-        let becomes = CrashedTaskFate::of(&decision, retries, ctx.config.recovery.max_retries);
+        let becomes = CrashedTaskFate::of(&decision, is_last);
         (decision, becomes, asks)
     };
     let by_rules = decision(None);

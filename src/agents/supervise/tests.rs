@@ -134,7 +134,7 @@ fn work_that_was_taken_from_an_agent_meanwhile_is_not_released_again_and_fails_n
         let taken =
             Event::WorkReleased { agent: agent(), status, reason, retry: false, complete: None, gate: None, discarded: false };
         human.append(taken).unwrap();
-        core.release(&agent(), TaskStatus::Blocked, "x", false).unwrap();
+        core.release(&agent(), TaskStatus::Blocked, "x").unwrap();
         assert_eq!(core.desk.ctx.state().task(&task("t")).unwrap().status, TaskStatus::Pending);
         core.agent_failed(&agent(), SessionStep::Start, Error::new(Code::InvalidTransition, "x")).unwrap();
     });

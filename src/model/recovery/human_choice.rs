@@ -51,9 +51,10 @@ pub enum CrashedTaskFate {
 }
 
 impl CrashedTaskFate {
-    /// What a decision makes of a task that has had so many retries of so many. What a human decides needs none.
-    pub fn of(decision: &CrashDecision, retries: u32, most: u32) -> Self {
-        let gives_up = decision.by != CrashDecider::Human && retries >= most;
+    /// What a decision makes of a task, and whether that has been begun again after crashes as often as it may. What a human decides, and
+    /// what is complete, is not begun again by that.
+    pub fn of(decision: &CrashDecision, retries_used_up: bool) -> Self {
+        let gives_up = decision.by != CrashDecider::Human && retries_used_up;
         match decision.action {
             CrashAction::NextTask => Self::Resumed,
             CrashAction::ContinueTask | CrashAction::RestartTask | CrashAction::HumanReview if gives_up => Self::Failed,
@@ -154,11 +155,11 @@ mod tests {
         ] {
             let by_rules = decided(action, CrashDecider::Rules);
             assert_eq!(
-                (CrashedTaskFate::of(&by_rules, 2, 3), CrashedTaskFate::of(&by_rules, 3, 3)),
+                (CrashedTaskFate::of(&by_rules, false), CrashedTaskFate::of(&by_rules, true)),
                 (before, at_last),
                 "{action:?}"
             );
-            assert_eq!(CrashedTaskFate::of(&decided(action, CrashDecider::Human), 9, 3), before, "{action:?}");
+            assert_eq!(CrashedTaskFate::of(&decided(action, CrashDecider::Human), true), before, "{action:?}");
         }
     }
 }

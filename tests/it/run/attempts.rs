@@ -193,6 +193,26 @@ fn a_task_that_had_reported_complete_has_its_decision_in_the_audit() {
 }
 
 #[test]
+fn what_was_reported_as_whole_is_no_crash_too_many() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let script = format!(
+        "if [ -f '{beside}/begun' ]; then exit 1; fi; echo done > t.txt; git add t.txt; git commit -qm T; git axiom signal progress 100; \
+         touch '{beside}/begun'; sleep 1000"
+    );
+    world.task("t", &script, &["--verify", "test -f t.txt"]);
+    world.env.git(&["config", "axiom.recovery.maxRetries", "0"]);
+    // Where a task may begin again, an evaluator is asked; this one does not.
+    world.env.git(&["config", "axiom.recovery.evaluator", &format!("touch '{beside}/asked'; exit 1")]);
+    dies(&world);
+    let look = world.env.json(&["recover"]);
+    assert_eq!((&look["resumable"][0]["taskId"], &look["failed"]), (&"t".into(), &serde_json::json!([])), "{look}");
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("t.txt"), "done\n");
+    assert!(!world.beside("asked").exists());
+}
+
+#[test]
 fn after_recovered_nothing_wants_recovery_where_git_has_a_filter() {
     let world = world("echo 1 > f.txt", "true");
     world.env.git(&["config", "filter.some.clean", "cat"]);

@@ -2,7 +2,7 @@
 //! own, and other agents go on meanwhile.
 
 use super::set_aside::{open_decision, put_aside_now, who_orders};
-use crate::crashed_tasks::orphans::limits;
+use crate::crashed_tasks::orphans::{limits, retries_used_up};
 use crate::crashed_tasks::scan;
 use crate::crashed_tasks::scan::TaskIterationTotals;
 use crate::supervise::core::SessionCore;
@@ -10,7 +10,8 @@ use crate::supervise::shown::notice::SessionNotice;
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::AgentId;
-use axiom_model::recovery::decide::{CrashAction, CrashDecision, decided};
+use axiom_model::recovery::decide::{CrashAction, CrashDecision, by_rules, decided};
+use axiom_model::recovery::human_choice::CrashedTaskFate;
 use axiom_model::state::event::Event;
 use axiom_model::work::agent::AgentWork;
 use axiom_model::work::iteration::ReviewCause;
@@ -46,6 +47,10 @@ impl SessionCore<'_> {
             Some(decided) => decided.decision.clone(),
             None => {
                 let Some((decision, puts_aside)) = self.decision(agent, work)? else { return Ok(false) };
+                if CrashedTaskFate::of(&decision, retries_used_up(self.desk.ctx, &work.task)) == CrashedTaskFate::Failed {
+                    self.tasks.count_crash(None);
+                    return self.release_given_up(agent, &work.task).map(|()| true);
+                }
                 self.desk.ctx.act_as(who_orders(&decision, &self.desk.by))?;
                 self.desk.ctx.append(Event::RecoveryDecided {
                     agent: agent.clone(),
@@ -90,6 +95,9 @@ impl SessionCore<'_> {
             };
             return Ok(with(CrashDecision { reasoning, ..decision }));
         }
-        Ok(self.evaluated(agent, work, &facts)?.and_then(with))
+        // Nobody is asked how it begins again where it does not.
+        let is_asked = !retries_used_up(self.desk.ctx, task);
+        let decision = if is_asked { self.evaluated(agent, work, &facts)? } else { Some(by_rules(&facts)) };
+        Ok(decision.and_then(with))
     }
 }

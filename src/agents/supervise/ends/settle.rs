@@ -26,21 +26,11 @@ impl IterationCare {
         outcome: &IterationOutcome,
     ) -> Result<bool> {
         let next = after_iteration(outcome, limits_of_attempt(core.desk.ctx, &core.setup, work));
-        let gives_up = matches!(&next, AfterIteration::Release { status: TaskStatus::Failed, .. });
-        if *outcome == IterationOutcome::Crashed && (!gives_up || core.setup.options.after_crash.decided.contains_key(&work.task))
-        {
-            return core.after_crash(agent, work);
-        }
-        if *outcome == IterationOutcome::Crashed {
-            core.tasks.count_crash(None);
-        }
         // It has done what it could before what it needs is ready.
         let waits = waits_for_others(core.desk.ctx, work)
             .filter(|_| matches!((&next, outcome), (AfterIteration::Iterate, IterationOutcome::Unfinished { .. })));
         match waits {
-            Some(reason) => {
-                self.follow(core, agent, work, AfterIteration::Release { status: TaskStatus::Pending, reason, retry: false })
-            }
+            Some(reason) => self.follow(core, agent, work, AfterIteration::Release { status: TaskStatus::Pending, reason }),
             None => self.follow(core, agent, work, next),
         }
     }
@@ -55,8 +45,9 @@ impl IterationCare {
                 core.review_agent(agent, cause, &why)?;
                 Ok(true)
             }
-            AfterIteration::Release { status, reason, retry } => {
-                core.release(agent, status, &reason, retry)?;
+            AfterIteration::Recover => core.after_crash(agent, work),
+            AfterIteration::Release { status, reason } => {
+                core.release(agent, status, &reason)?;
                 Ok(true)
             }
         }
@@ -73,7 +64,7 @@ impl IterationCare {
             None => core.desk.open_gate(GateKind::Question, &work.task, question.to_owned(), Vec::new())?,
             Some(None) => return Ok(false),
             Some(Some(GateDecision::Rejected { reason })) => {
-                core.release(agent, TaskStatus::Blocked, &reason, false)?;
+                core.release(agent, TaskStatus::Blocked, &reason)?;
             }
             // The answer is in the record of the task, until a program runs that has it in its prompt.
             Some(Some(GateDecision::Approved | GateDecision::Answered { .. })) => {
@@ -127,7 +118,6 @@ fn limits_of_attempt<'w>(ctx: &Context, setup: &SessionSetup, work: &'w AgentWor
         same_end: work.silent_end.as_ref().map(|end| (work.same_ends, end)),
         iteration: work.iteration,
         max_iterations: setup.options.max_iterations,
-        retry_count: ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.retry_count),
         failed_rounds: ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.failed_rounds),
         max_retries: ctx.config.recovery.max_retries,
     }

@@ -48,7 +48,7 @@ impl SessionCore<'_> {
         let state = self.desk.ctx.state();
         let task = state.task(&work.task)?;
         if task.verify.is_empty() {
-            self.release(agent, TaskStatus::Done, "complete", false)?;
+            self.release(agent, TaskStatus::Done, "complete")?;
             return Ok(true);
         }
         let workspace = state.restorable.workspaces.get(&work.task).cloned();
@@ -61,7 +61,7 @@ impl SessionCore<'_> {
         let known = state.record.tasks.get(&work.task).map_or(&[][..], |record| &record.verified);
         let to_run = kept_results::still_to_run(known, &task.verify, &of);
         if to_run.is_empty() {
-            self.release(agent, TaskStatus::Done, "complete and verified", false)?;
+            self.release(agent, TaskStatus::Done, "complete and verified")?;
             return Ok(true);
         }
         let counts = (task.verify.len().saturating_sub(to_run.len()), task.verify.len());

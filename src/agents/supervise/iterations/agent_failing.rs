@@ -34,7 +34,7 @@ impl SessionCore<'_> {
                 self.hold_back(agent, TaskHoldReason::Broken, &reason_of(&error))
             }
             FailureResponse::Gate(_) => self.hold_back(agent, TaskHoldReason::Failed, &reason_of(&error)),
-            FailureResponse::Block => self.release(agent, TaskStatus::Blocked, &reason_of(&error), false),
+            FailureResponse::Block => self.release(agent, TaskStatus::Blocked, &reason_of(&error)),
             // Where an iteration has just ended, `finish` does that; elsewhere the next one comes by itself.
             FailureResponse::Again | FailureResponse::GoOn | FailureResponse::Answer => Ok(()),
             FailureResponse::EndSession => Err(error),

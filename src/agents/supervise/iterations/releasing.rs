@@ -7,6 +7,7 @@ use crate::supervise::core::work_ends::{HaltedTaskFate, WorkEnd};
 use crate::supervise::shown::notice::SessionNotice;
 use axiom_base::env;
 use axiom_base::error::Result;
+use axiom_model::base::forms::plural::count;
 use axiom_model::base::ids::{AgentId, TaskId};
 use axiom_model::base::names::Oid;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
@@ -87,8 +88,15 @@ impl SessionCore<'_> {
     }
 
     /// Releases the agent's task with `status`.
-    pub(crate) fn release(&mut self, agent: &AgentId, status: TaskStatus, reason: &str, retry: bool) -> Result<()> {
-        self.release_with(agent, status, reason, ReleaseCounts::of(retry, None, None))
+    pub(crate) fn release(&mut self, agent: &AgentId, status: TaskStatus, reason: &str) -> Result<()> {
+        self.release_with(agent, status, reason, ReleaseCounts::of(false, None, None))
+    }
+
+    /// Releases a task that crashes have cut off too often.
+    pub(crate) fn release_given_up(&mut self, agent: &AgentId, task: &TaskId) -> Result<()> {
+        let crashes = self.desk.ctx.state().record.tasks.get(task).map_or(0, |record| record.retry_count).saturating_add(1);
+        let reason = format!("it crashed {}", count(u64::from(crashes), "time"));
+        self.release_with(agent, TaskStatus::Failed, &reason, ReleaseCounts::of(true, None, None))
     }
 
     /// Releases a task that a crash cut off and that goes on or begins anew; where nothing of its budget is left, a human is asked first.
@@ -202,7 +210,7 @@ impl SessionCore<'_> {
             None => return Ok(false),
             Some(WorkEnd::Halted(halted)) => self.halt(agent, halted.how, halted.then)?,
             Some(WorkEnd::Broken(why)) => self.hold_back(agent, TaskHoldReason::Broken, &why)?,
-            Some(WorkEnd::OutOfSpace(why)) => self.release(agent, TaskStatus::Blocked, &why, false)?,
+            Some(WorkEnd::OutOfSpace(why)) => self.release(agent, TaskStatus::Blocked, &why)?,
         }
         self.runs.at(agent).end = None;
         Ok(true)

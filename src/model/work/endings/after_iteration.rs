@@ -22,14 +22,14 @@ pub enum AfterIteration {
         /// What the program said.
         why: String,
     },
+    /// A crash cut it off: what is there decides (`recovery::decide`).
+    Recover,
     /// The agent becomes free, and the task gets this status.
     Release {
         /// The status.
         status: TaskStatus,
         /// The reason.
         reason: String,
-        /// Whether a retry is counted.
-        retry: bool,
     },
 }
 
@@ -42,12 +42,9 @@ pub struct AttemptLimits<'a> {
     pub iteration: u32,
     /// How many iterations an attempt may have.
     pub max_iterations: u32,
-    /// How many crashes the task has had.
-    pub retry_count: u32,
     /// How many verifications in a row have failed since the task was claimed.
     pub failed_rounds: u32,
-    /// How many times the task is begun again after a crash (the next crash fails it), and after how many failed verifications a human
-    /// decides.
+    /// After how many failed verifications a human decides.
     pub max_retries: u32,
 }
 
@@ -62,19 +59,16 @@ pub const HOPELESS: u32 = 3;
 
 /// Decides what happens after an outcome.
 pub fn after_iteration(outcome: &IterationOutcome, limits: AttemptLimits<'_>) -> AfterIteration {
-    let release = |status, reason: String, retry| AfterIteration::Release { status, reason, retry };
+    let release = |status, reason: String| AfterIteration::Release { status, reason };
     match outcome {
         IterationOutcome::Complete => AfterIteration::Verify,
-        IterationOutcome::Blocked { reason } => release(TaskStatus::Blocked, reason.clone(), false),
+        IterationOutcome::Blocked { reason } => release(TaskStatus::Blocked, reason.clone()),
         IterationOutcome::Waiting { question } => AfterIteration::Ask { question: question.clone() },
         IterationOutcome::NeedsHuman { cause, why } => AfterIteration::Review { cause: *cause, why: why.clone() },
         // After a pause, however often.
         IterationOutcome::Limited { .. } => AfterIteration::Iterate,
-        IterationOutcome::Stopped => release(TaskStatus::Pending, "stopped".into(), false),
-        IterationOutcome::Crashed if limits.retry_count >= limits.max_retries => {
-            release(TaskStatus::Failed, format!("it crashed {} times", limits.retry_count + 1), true)
-        }
-        IterationOutcome::Crashed => release(TaskStatus::Pending, "its keeper died".into(), true),
+        IterationOutcome::Stopped => release(TaskStatus::Pending, "stopped".into()),
+        IterationOutcome::Crashed => AfterIteration::Recover,
         IterationOutcome::Unfinished { why } if limits.failed_rounds >= limits.max_retries.max(1) => {
             AfterIteration::Review { cause: ReviewCause::VerifyFailed, why: why.clone() }
         }
@@ -86,7 +80,6 @@ pub fn after_iteration(outcome: &IterationOutcome, limits: AttemptLimits<'_>) ->
                 release(
                     TaskStatus::Failed,
                     format!("it ended {times} times in a row in the same way and with the same files: {why}{said}"),
-                    false,
                 )
             }
             Some(_) | None => another(why, limits),
@@ -146,7 +139,7 @@ fn another(why: &str, limits: AttemptLimits<'_>) -> AfterIteration {
         AfterIteration::Iterate
     } else {
         let times = if limits.iteration == 1 { "1 iteration".to_owned() } else { format!("{} iterations", limits.iteration) };
-        AfterIteration::Release { status: TaskStatus::Failed, reason: format!("not complete after {times}: {why}"), retry: false }
+        AfterIteration::Release { status: TaskStatus::Failed, reason: format!("not complete after {times}: {why}") }
     }
 }
 
@@ -154,8 +147,8 @@ fn another(why: &str, limits: AttemptLimits<'_>) -> AfterIteration {
 mod tests {
     use super::*;
 
-    fn limits(iteration: u32, retry_count: u32) -> AttemptLimits<'static> {
-        AttemptLimits { same_end: None, iteration, max_iterations: 3, retry_count, failed_rounds: 0, max_retries: 2 }
+    fn limits(iteration: u32) -> AttemptLimits<'static> {
+        AttemptLimits { same_end: None, iteration, max_iterations: 3, failed_rounds: 0, max_retries: 2 }
     }
 
     #[test]
@@ -168,13 +161,13 @@ mod tests {
     fn verifications_that_go_on_failing_are_for_a_human() {
         let unfinished = IterationOutcome::Unfinished { why: "x".into() };
         let is_review = |failed_rounds, max_retries| {
-            let next = after_iteration(&unfinished, AttemptLimits { failed_rounds, max_retries, ..limits(1, 0) });
+            let next = after_iteration(&unfinished, AttemptLimits { failed_rounds, max_retries, ..limits(1) });
             matches!(next, AfterIteration::Review { cause: ReviewCause::VerifyFailed, .. })
         };
         let rounds = |most| (0..=4).map(|round| is_review(round, most)).collect::<Vec<_>>();
         assert_eq!(rounds(3), [false, false, false, true, true]);
         assert_eq!((rounds(0), rounds(1)), (vec![false, true, true, true, true], vec![false, true, true, true, true]));
-        let complete = AttemptLimits { failed_rounds: 9, ..limits(1, 0) };
+        let complete = AttemptLimits { failed_rounds: 9, ..limits(1) };
         assert_eq!(after_iteration(&IterationOutcome::Complete, complete), AfterIteration::Verify);
     }
 
@@ -203,41 +196,29 @@ mod tests {
         let unfinished = IterationOutcome::Unfinished { why: "it exited with status 1".into() };
         let tree = crate::base::names::Oid::new("1".repeat(40)).unwrap();
         let end = SilentProgramEnd { exit: 1, tree, lines: vec!["not logged in".into()] };
-        let after = |times| after_iteration(&unfinished, AttemptLimits { same_end: Some((times, &end)), ..limits(1, 0) });
+        let after = |times| after_iteration(&unfinished, AttemptLimits { same_end: Some((times, &end)), ..limits(1) });
         assert_eq!(after(2), AfterIteration::Iterate);
-        let AfterIteration::Release { status: TaskStatus::Failed, reason, retry: false } = after(3) else {
-            panic!("{:?}", after(3))
-        };
+        let AfterIteration::Release { status: TaskStatus::Failed, reason } = after(3) else { panic!("{:?}", after(3)) };
         assert_eq!(
             reason,
             "it ended 3 times in a row in the same way and with the same files: it exited with status 1: not logged in"
         );
         // What it said is the reason already.
         let told = IterationOutcome::Unfinished { why: "API error: not logged in, sorry".into() };
-        let after = after_iteration(&told, AttemptLimits { same_end: Some((3, &end)), ..limits(1, 0) });
+        let after = after_iteration(&told, AttemptLimits { same_end: Some((3, &end)), ..limits(1) });
         let AfterIteration::Release { reason, .. } = &after else { panic!("{after:?}") };
         assert_eq!(reason, "it ended 3 times in a row in the same way and with the same files: API error: not logged in, sorry");
     }
 
     #[test]
-    fn iterations_and_retries_run_out() {
+    fn iterations_run_out() {
         let unfinished = IterationOutcome::Unfinished { why: "x".into() };
-        assert_eq!(after_iteration(&unfinished, limits(2, 0)), AfterIteration::Iterate);
+        assert_eq!(after_iteration(&unfinished, limits(2)), AfterIteration::Iterate);
+        assert!(matches!(after_iteration(&unfinished, limits(3)), AfterIteration::Release { status: TaskStatus::Failed, .. }));
+        assert_eq!(after_iteration(&IterationOutcome::Crashed, limits(3)), AfterIteration::Recover);
         assert!(matches!(
-            after_iteration(&unfinished, limits(3, 0)),
-            AfterIteration::Release { status: TaskStatus::Failed, retry: false, .. }
-        ));
-        assert!(matches!(
-            after_iteration(&IterationOutcome::Crashed, limits(1, 1)),
-            AfterIteration::Release { status: TaskStatus::Pending, retry: true, .. }
-        ));
-        assert!(matches!(
-            after_iteration(&IterationOutcome::Crashed, limits(1, 2)),
-            AfterIteration::Release { status: TaskStatus::Failed, retry: true, .. }
-        ));
-        assert!(matches!(
-            after_iteration(&IterationOutcome::Stopped, limits(1, 0)),
-            AfterIteration::Release { status: TaskStatus::Pending, retry: false, .. }
+            after_iteration(&IterationOutcome::Stopped, limits(1)),
+            AfterIteration::Release { status: TaskStatus::Pending, .. }
         ));
     }
 }
