@@ -254,7 +254,7 @@ fn tell_attached(ctx: &Context) {
 }
 
 /// The gates of merges that the end of an operation opens and closes.
-pub(crate) fn gates_of_its_merges(now: &State, operation: &JournaledOperation) -> Vec<Event> {
+fn gates_of_its_merges(now: &State, operation: &JournaledOperation) -> Vec<Event> {
     let settled = operation.settle(now);
     gates_of_merges(now, &settled.edits, settled.changes.as_deref())
 }

@@ -161,8 +161,7 @@ pub fn preview(ctx: &Context, wish: RollbackRequest<'_>) -> Result<RollbackPrevi
     }
     let stopped = preview.changes.agents.iter().map(|agent| agent.task_id.clone()).collect();
     let (standing, held) = of_tasks(ctx, &plan.operation, wish, &stopped);
-    preview.changes.add_standing(&ctx.state().restorable, &standing, &held);
-    preview.changes.add_progress(&ctx.state().restorable, &plan.operation);
+    preview.changes.add_standing(ctx.state(), &plan.operation, (&standing, &held));
     preview.changes_nothing = preview.changes.agents.is_empty() && no_change::changes_nothing(ctx, &plan.operation, &captured)?;
     for change in &plan.operation.worktrees {
         preview.moves_aside.extend(in_the_way(ctx, change, &captured)?);
@@ -260,8 +259,7 @@ fn locked(ctx: &mut Context, wish: RollbackRequest<'_>, stopped: &BTreeSet<TaskI
     let mut plan = wish.plan(ctx, (&record, &document), &captured)?;
     plan.operation.safety = Some(safety.name.clone());
     let (standing, held) = of_tasks(ctx, &plan.operation, wish, stopped);
-    plan.preview.changes.add_standing(&ctx.state().restorable, &standing, &held);
-    plan.preview.changes.add_progress(&ctx.state().restorable, &plan.operation);
+    plan.preview.changes.add_standing(ctx.state(), &plan.operation, (&standing, &held));
     plan.operation.gates = held;
     for worktree in &mut plan.operation.worktrees {
         let main = ctx.repo.worktrees().main_worktree()?;

@@ -77,6 +77,8 @@ struct TaskImportLine {
     _used: IgnoredAny,
     #[serde(default, rename = "duration")]
     _duration: IgnoredAny,
+    #[serde(default, rename = "timeUnknown")]
+    _time_unknown: IgnoredAny,
     #[serde(default, rename = "createdAt")]
     _created_at: IgnoredAny,
     #[serde(default, rename = "bodySize")]

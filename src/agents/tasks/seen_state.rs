@@ -45,9 +45,11 @@ pub fn with_what_runs(ctx: &Context, now: Timestamp) -> Result<Cow<'_, State>> {
             continue;
         }
         let ran = usage::ran(&run, now, None);
+        let is_cut_off = usage::is_cut_off(&run);
         let record = seen.to_mut().record.tasks.entry(work.task.clone()).or_default();
         record.iterations = record.iterations.saturating_add(1);
         record.duration_ms = record.duration_ms.saturating_add(ran);
+        record.time_doubt = record.time_doubt.saturating_add(u64::from(is_cut_off));
     }
     Ok(seen)
 }

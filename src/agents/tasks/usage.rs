@@ -64,6 +64,12 @@ pub(crate) fn ran(run: &Path, now: Timestamp, sign: Option<Timestamp>) -> u64 {
     u64::try_from(until.duration_since(began).as_millis()).unwrap_or(0)
 }
 
+/// Whether nobody recorded the end of the run in this folder, and nothing of it runs any more.
+pub(crate) fn is_cut_off(run: &Path) -> bool {
+    let state = keeper_state(run).unwrap_or(KeeperState::NotStarted);
+    matches!(state, KeeperState::Dead(_) | KeeperState::Unproved(_)) && worked_until(run, &state, Timestamp::MIN).is_some()
+}
+
 /// The limits of a task that are reached, with what runs for it, as a session would find.
 pub(crate) fn reached(ctx: &Context, task: &Task, running: RunningIterationUsage) -> Vec<BudgetUsage> {
     let limits = limits_of(task, ctx.config.budget.of_a_task());

@@ -89,6 +89,8 @@ struct OperationNature {
     was_refused: bool,
     /// What a human asked the session for in it, as how that is taken back.
     asked: Option<String>,
+    /// Whether that was to block what agents worked on.
+    asked_to_block: bool,
     rank: u8,
 }
 
@@ -217,9 +219,11 @@ impl OperationRecord {
     pub fn changes_for_good(&self) -> bool {
         let tasks = !self.tasks.added.is_empty() || self.tasks.edits.iter().any(|edit| !is_work(edit));
         let moves = self.moves() && !self.nature.only_tidies;
+        // The agent's work on it ends with that, which is recorded apart from it where a session does it.
+        let blocks = self.nature.asked_to_block && self.nature.asked.is_some();
         self.progress == OperationRecordState::Done
             && !self.nature.is_housekeeping
-            && (moves || tasks || self.brought_back.is_any())
+            && (moves || tasks || blocks || self.brought_back.is_any())
     }
 
     /// Whether it can be undone, as far as the log shows.

@@ -87,6 +87,8 @@ pub struct StatsSum {
     pub cost_unknown: u64,
     /// Seconds in which programs ran.
     pub duration: u64,
+    /// For how many of them it may have been more: nobody recorded when they ended.
+    pub time_unknown: u64,
     /// How many tasks were merged.
     pub merged: u64,
     /// How many merges were taken back.
@@ -101,7 +103,7 @@ pub struct StatsSum {
 
 impl From<&UsageTally> for StatsSum {
     fn from(tally: &UsageTally) -> Self {
-        let UsageTally { iterations, tokens, cost, duration_ms, tokens_doubt, cost_doubt, results } = *tally;
+        let UsageTally { iterations, tokens, cost, duration_ms, time_doubt, tokens_doubt, cost_doubt, results } = *tally;
         let unknown = |doubt: UnknownUsage| doubt.iterations;
         Self {
             iterations,
@@ -110,6 +112,7 @@ impl From<&UsageTally> for StatsSum {
             cost_usd: cost.map(Usd::dollars),
             cost_unknown: unknown(cost_doubt),
             duration: duration_ms / 1000,
+            time_unknown: time_doubt,
             merged: results.merged,
             taken_back: results.taken_back,
             failed: results.failed,

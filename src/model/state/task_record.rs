@@ -74,6 +74,9 @@ pub struct TaskRecord {
     /// What a human changed of it since an agent program was started the last time: names of fields.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub edited: BTreeSet<String>,
+    /// Iterations whose end nobody recorded: their time may have been more.
+    #[serde(skip_serializing_if = "is_default")]
+    pub time_doubt: u64,
     /// Iterations whose tokens are not known.
     #[serde(skip_serializing_if = "UnknownUsage::is_empty")]
     pub tokens_doubt: UnknownUsage,
@@ -127,6 +130,7 @@ impl TaskRecord {
             tokens: self.tokens_used,
             cost: self.cost_usd.and_then(Usd::of),
             duration_ms: self.duration_ms,
+            time_doubt: self.time_doubt,
             tokens_doubt: self.tokens_doubt,
             cost_doubt: self.cost_doubt,
             results: self.results,
@@ -159,7 +163,7 @@ impl TaskRecord {
         self.iterations = u32::try_from(tally.iterations).unwrap_or(u32::MAX);
         (self.tokens_used, self.cost_usd) = (tally.tokens, tally.cost.map(Usd::dollars));
         (self.tokens_doubt, self.cost_doubt) = (tally.tokens_doubt, tally.cost_doubt);
-        self.duration_ms = tally.duration_ms;
+        (self.duration_ms, self.time_doubt) = (tally.duration_ms, tally.time_doubt);
     }
 
     /// A program has been started that has the answer and the changes in its prompt.

@@ -52,7 +52,7 @@ pub struct Prompt {
     pub worktree: Option<String>,
     /// Its first line, masked, at most 80 characters; `null` where it is not kept.
     pub text: Option<String>,
-    /// How many files changed until the next prompt of the session.
+    /// How many files changed until the next prompt of the session, or until the newest checkpoint.
     pub files: Option<usize>,
     /// How many lines it added.
     pub insertions: Option<u64>,

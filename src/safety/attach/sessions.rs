@@ -40,7 +40,7 @@ pub struct AttachedSessionJson {
     pub last_activity: Timestamp,
     /// How many prompts it had.
     pub prompts: u32,
-    /// How many files changed in its worktree since its first checkpoint that is kept; absent where that is not known, and in
+    /// How many files changed in its worktree from its first checkpoint that is kept to the newest one; absent where that is not known, and in
     /// `status`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<usize>,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::gates_of_its_merges;
 use super::in_progress::GitOperationLine;
 use super::staged::StagedChanges;
 use super::standing_lines::{ChangedGateLine, ChangedProgressLine, GateFate};
@@ -22,6 +23,7 @@ use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::journal::journaled_changes::{GateChange, HeadState, StashChange};
 use axiom_model::operation::change_json;
 use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
+use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
 use axiom_model::work::gates::gate::Gate;
 use axiom_model::work::restorable::restorable_state::RestorableState;
@@ -77,8 +79,20 @@ impl PlannedChanges {
         self.staged_back.extend(staged.back.into_iter().map(line));
     }
 
-    /// Adds what changes of the standing of tasks: also the gates that keep a task from being started from then on.
-    pub(crate) fn add_standing(&mut self, now: &RestorableState, standing: &TaskStandingChanges, held: &[GateChange]) {
+    /// Adds what changes of the standing of tasks: their progress, and the gates that open and close, those at which a task waits before it
+    /// starts and those of merges that are taken back too.
+    pub(crate) fn add_standing(
+        &mut self,
+        now: &State,
+        operation: &JournaledOperation,
+        (standing, held): (&TaskStandingChanges, &[GateChange]),
+    ) {
+        self.add_gates_of(&now.restorable, standing, held);
+        self.add_progress(&now.restorable, operation);
+        self.add_gates(&now.restorable, gates_of_its_merges(now, operation));
+    }
+
+    fn add_gates_of(&mut self, now: &RestorableState, standing: &TaskStandingChanges, held: &[GateChange]) {
         let is_open = |gate: &Gate| now.gates.values().any(|open| open.is_same_wait(gate));
         let opens = |id: &GateId| held.iter().any(|change| change.way == ChangeDirection::BringBack && change.gate.id == *id);
         for GateChange { gate, way } in held {
@@ -113,8 +127,8 @@ impl PlannedChanges {
         self.progress.extend(lines.filter(|line| line.old != line.new));
     }
 
-    /// Adds the gates that these events open and close.
-    pub(crate) fn add_gates(&mut self, now: &RestorableState, events: Vec<Event>) {
+    /// Adds the gates that these events open and close after all else: what one says then counts.
+    fn add_gates(&mut self, now: &RestorableState, events: Vec<Event>) {
         for event in events {
             let line = if let Event::GateOpened { gate } = &event {
                 Some(ChangedGateLine::of(gate, GateFate::Opened))
@@ -123,9 +137,9 @@ impl PlannedChanges {
             } else {
                 None
             };
-            let is_new =
-                |line: &ChangedGateLine| self.gates.iter().all(|known| (&known.id, known.action) != (&line.id, line.action));
-            self.gates.extend(line.filter(is_new));
+            let Some(line) = line else { continue };
+            self.gates.retain(|known| (&known.id, known.action) != (&line.id, line.action));
+            self.gates.push(line);
         }
     }
 }

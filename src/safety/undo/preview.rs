@@ -100,9 +100,7 @@ pub(super) fn preview(
         mode: operation.mode,
         ..planned
     };
-    changes.add_standing(&ctx.state().restorable, &operation.standing, &operation.gates);
-    changes.add_progress(&ctx.state().restorable, operation);
-    changes.add_gates(&ctx.state().restorable, operation::gates_of_its_merges(ctx.state(), operation));
+    changes.add_standing(ctx.state(), operation, (&operation.standing, &operation.gates));
     Ok(UndoPreview {
         changes,
         lost: lost.iter().map(|change| Path::new(&change.worktree).join(change.path.to_path()).display().to_string()).collect(),

@@ -29,7 +29,8 @@ use axiom_safety::context::placement::VerbPurpose;
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
 Each prompt to an attached agent is a checkpoint. CHANGED is what happened until the next one of
-the same session: files, lines added and removed. To go back to the moment before a prompt:
+the same session, of the last one until the newest checkpoint: files, lines added and removed.
+To go back to the moment before a prompt:
 
   git axiom rollback --prompt 42
   git axiom restore --prompt 42 src/main.rs
@@ -180,6 +181,8 @@ fn inside<'w>(worktree: &'w str, from: Option<&str>) -> &'w str {
 
 /// Arguments of `sessions`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+FILES is how many changed in its worktree from its first checkpoint that is kept to the newest.")]
 pub struct SessionsArgs {
     /// Those that have ended too
     #[arg(long)]

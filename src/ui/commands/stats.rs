@@ -88,7 +88,7 @@ fn row(name: &str, sum: &StatsSum) -> Vec<String> {
         sum.iterations.to_string(),
         known(sum.tokens.map(thousands), sum.tokens_unknown),
         known(sum.cost_usd.and_then(Usd::of).map(|cost| cost.to_string()), sum.cost_unknown),
-        times::span(sum.duration),
+        known(Some(times::span(sum.duration)), sum.time_unknown),
         sum.merged.to_string(),
         sum.taken_back.to_string(),
         sum.failed.to_string(),

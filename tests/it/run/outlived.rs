@@ -103,4 +103,6 @@ fn a_program_that_outlived_its_keeper_has_worked_until_it_was_ended() {
     assert!(world.env.json(&["task", "show", "t"])["duration"].as_u64().unwrap() >= 4);
     // Nobody recorded its end.
     assert_eq!(after["session"]["timeUsedIsLeast"], true, "{after}");
+    let told = [&["task", "show", "t"][..], &["stats"]].map(|args| world.env.ok(args));
+    assert!(told[0].contains("at least ") && told[1].contains(">="), "{told:?}");
 }

@@ -192,3 +192,89 @@ fn a_question_that_is_open_again_can_be_answered() {
     let history = world.env.ok(&["task", "audit", "q"]);
     assert!(history.contains("gate question-q closed: the next prompt has the answer"), "{history}");
 }
+
+/// What a plan says of gates, as (id, what waits there), sorted.
+fn opened(plan: &serde_json::Value) -> Vec<(String, String)> {
+    let lines = plan["gates"].as_array().unwrap().iter().filter(|line| line["action"] == "opened");
+    let words = |line: &serde_json::Value, key: &str| line[key].as_str().unwrap().to_owned();
+    let mut all: Vec<_> = lines.map(|line| (words(line, "id"), words(line, "reason"))).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn a_rollback_names_the_gates_that_are_open_after_it() {
+    for (mode, waits_at_gate) in [("review", true), ("autopilot", false)] {
+        let world = World::new();
+        world.task("t", "echo 1 > t.txt", &[]);
+        world.task("later", "echo 2 > later.txt", &["--after", "t"]);
+        let go = world.beside("go").display().to_string();
+        world.env.git(&["config", "axiom.merge.verify", &format!("while [ ! -f '{go}' ]; do sleep 0.05; done")]);
+        let live = world.start(&["--mode", mode, "--agents", "1"]);
+        if waits_at_gate {
+            world.wait_for_gate("merge-t");
+        } else {
+            wait_until("its merge is verified", || world.status_of("t") == "done");
+        }
+        world.env.ok(&["checkpoint", "create", "then"]);
+        world.signal_file("go");
+        if waits_at_gate {
+            world.env.ok(&["gate", "approve", "merge-t"]);
+        }
+        world.wait_until_merged("t");
+        world.quits_well(live);
+        let plan = world.env.json(&["rollback", "checkpoint", "then", "--dry-run"]);
+        let done = world.env.json(&["rollback", "checkpoint", "then", "--yes"]);
+        let gates = world.gates();
+        let mut now: Vec<(String, String)> =
+            gates.iter().map(|gate| ["id", "reason"].map(|key| gate[key].as_str().unwrap().to_owned()).into()).collect();
+        now.sort();
+        assert!(now.iter().any(|(id, reason)| id == "merge-t" && reason.contains("taken back")), "{mode}: {now:?}");
+        assert_eq!((opened(&plan), opened(&done)), (now.clone(), now), "{mode}");
+    }
+}
+
+#[test]
+fn what_an_archive_ends_is_counted_and_comes_back_with_its_undo() {
+    let world = World::new();
+    world.env.ok(&["task", "add", "Group", "--id", "g", "--kind", "group"]);
+    world.task("q", "git axiom signal waiting 'Which?'", &["--parent", "g"]);
+    world.waiting_task("works");
+    world.env.ok(&["task", "edit", "works", "--parent", "g"]);
+    let live = world.start_staying("2");
+    world.wait_for_gate("question-q");
+    wait_until("both are at work", || world.works_on("works"));
+    let agents = world.agents();
+    let asks = agents.iter().find(|agent| agent["taskId"] == "q").unwrap();
+    world.env.ok(&["stop", asks["id"].as_str().unwrap()]);
+    world.wait_for_gate("claim-q");
+    world.env.ok(&["task", "archive", "g"]);
+    assert!(world.env.ok(&["log"]).contains("archive 3 tasks"), "{}", world.env.ok(&["log"]));
+    wait_until("the session has closed them", || world.gate_ids().is_empty());
+    let undone = world.env.json(&["undo", "--yes"]);
+    assert_eq!(opened(&undone).iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["claim-q", "question-q"], "{undone}");
+    world.env.ok(&["gate", "answer", "question-q", "blue"]);
+    world.quits_well(live);
+}
+
+#[test]
+fn the_last_operation_is_a_block_of_what_is_worked_on_too() {
+    let world = World::new();
+    world.waiting_task("t");
+    let live = world.start_until_begun();
+    world.env.ok(&["task", "block", "t", "--reason", "no"]);
+    let refused = world.env.axiom(&["undo", "--yes"]).fails_with(Code::NotUndoable);
+    assert!(refused.stderr.contains("git axiom task unblock t"), "{refused}");
+    assert_eq!(world.status_of("t"), "blocked");
+    live.wait();
+}
+
+#[test]
+fn what_no_program_ran_for_has_no_output_to_look_at() {
+    let world = World::new();
+    world.env.ok(&["task", "add", "Without a body", "--id", "t"]);
+    let said = world.autopilot(&[]);
+    let status = world.env.ok(&["status"]);
+    assert!(status.contains("git axiom task unblock t"), "{status}");
+    assert!(!status.contains("axiom output t") && !said.stderr.contains("axiom output t"), "{status}{}", said.stderr);
+}

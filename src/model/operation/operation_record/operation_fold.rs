@@ -224,6 +224,7 @@ fn note(transaction: &mut OperationRecord, event: &Event, state: &State) {
     }
     if let Event::Requested { request, for_operation, .. } = event {
         let ended = || "an operation asked for it: git axiom resume    ends a pause that it has left".to_owned();
+        transaction.nature.asked_to_block |= matches!(request, SupervisorRequest::Block { .. });
         transaction.nature.asked = Some(if *for_operation { ended() } else { taken_back_by(request) });
     }
     transaction.nature.begins_anew |= matches!(event, Event::StateAdopted { .. });

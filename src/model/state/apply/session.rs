@@ -11,7 +11,7 @@ use crate::state::current_state::State;
 use crate::work::agent::{AgentWork, IterationStage};
 use crate::work::gates::gate::{Gate, GateDecision, GateKind, TaskHoldReason};
 use crate::work::gates::pending_answer::PendingAnswer;
-use crate::work::iteration::{IterationOutcome, IterationReport};
+use crate::work::iteration::IterationReport;
 use crate::work::money::spending::UsageTally;
 use crate::work::sessions::session::{Session, SessionMode, SessionState};
 use crate::work::sessions::session_time::SessionRunTime;
@@ -39,9 +39,6 @@ pub(super) fn end_program(state: &mut State, (report, never_seen): (&IterationRe
     match never_seen {
         true => state.record.session_time.ran(report.duration_ms, ended, others_run),
         false => state.record.session_time.ended(ended, others_run),
-    }
-    if report.outcome == IterationOutcome::Crashed {
-        state.record.session_time.end_is_unknown();
     }
 }
 

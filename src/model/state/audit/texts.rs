@@ -161,6 +161,9 @@ const APPROVED_ALL: &str = "approved gates ";
 
 pub(super) const LONGEST_TITLE: usize = 200;
 
+/// What is before the tasks that are archived.
+const ARCHIVE: &str = "archive ";
+
 /// What is between an agent's name and what it signalled.
 const SIGNALLED: &str = " signalled ";
 
@@ -169,11 +172,22 @@ pub fn with_further(title: &str, event: &Event) -> Option<String> {
     if let Event::Signalled { agent, signal, .. } = event {
         return with_further_signal(title, agent, signal);
     }
+    if let Event::TasksChanged { edits } = event {
+        return with_further_archived(title, edits);
+    }
     let Event::GateDecided { id, decision: GateDecision::Approved, .. } = event else { return None };
     let named =
         title.strip_prefix(APPROVED).or_else(|| title.strip_prefix(APPROVED_ALL)).filter(|named| !named.ends_with('…'))?;
     let further = if title.len() + id.as_str().len() > LONGEST_TITLE { "…".to_owned() } else { id.to_string() };
     Some(format!("{APPROVED_ALL}{named}, {further}"))
+}
+
+/// Of a group, what agents work on is archived after they were stopped.
+fn with_further_archived(title: &str, edits: &[TaskChangeSet]) -> Option<String> {
+    let before = title.strip_prefix(ARCHIVE)?;
+    edits_text(edits).strip_prefix(ARCHIVE)?;
+    let number = before.strip_suffix(" tasks").and_then(|number| number.parse().ok()).unwrap_or(1);
+    Some(format!("{ARCHIVE}{}", count(edits.len().saturating_add(number), "task")))
 }
 
 fn with_further_signal(title: &str, agent: &AgentId, signal: &AgentSignal) -> Option<String> {
@@ -337,7 +351,7 @@ fn edits_text(edits: &[TaskChangeSet]) -> String {
     match status(first).filter(|first| edits.iter().all(|edit| status(edit) == Some(*first))) {
         Some(TaskStatus::Pending) => format!("unblock {whom}"),
         Some(TaskStatus::Blocked) => format!("block {whom}"),
-        Some(TaskStatus::Archived) => format!("archive {whom}"),
+        Some(TaskStatus::Archived) => format!("{ARCHIVE}{whom}"),
         Some(TaskStatus::Done) => format!("{whom} done"),
         Some(TaskStatus::Failed) => format!("{whom} failed"),
         Some(TaskStatus::Active) => format!("{whom} active"),

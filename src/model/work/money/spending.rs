@@ -61,6 +61,9 @@ pub struct UsageTally {
     pub cost: Option<Usd>,
     /// Milliseconds in which programs ran.
     pub duration_ms: u64,
+    /// Iterations whose end nobody recorded: their time is known to their last sign of life, and may have been more.
+    #[serde(skip_serializing_if = "is_default")]
+    pub time_doubt: u64,
     /// Iterations whose tokens are not known.
     #[serde(skip_serializing_if = "UnknownUsage::is_empty")]
     pub tokens_doubt: UnknownUsage,
@@ -153,6 +156,7 @@ impl UsageTally {
         }
         let cut_off = report.cut_off || matches!(report.outcome, IterationOutcome::Stopped | IterationOutcome::Crashed);
         self.iterations = self.iterations.saturating_add(u64::from(report.counts()));
+        self.time_doubt = self.time_doubt.saturating_add(u64::from(report.outcome == IterationOutcome::Crashed));
         self.used((report.tokens, report.cost_usd.and_then(Usd::of)), report.duration_ms, cut_off, most);
     }
 
@@ -193,6 +197,7 @@ impl UsageTally {
             tokens: sum(self.tokens, other.tokens),
             cost: sum(self.cost.map(|cost| cost.0), other.cost.map(|cost| cost.0)).map(Usd),
             duration_ms: add(self.duration_ms, other.duration_ms),
+            time_doubt: add(self.time_doubt, other.time_doubt),
             tokens_doubt: join(self.tokens_doubt, other.tokens_doubt),
             cost_doubt: join(self.cost_doubt, other.cost_doubt),
             results: TaskResultCounts {

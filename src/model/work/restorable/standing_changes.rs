@@ -49,13 +49,9 @@ impl TaskStandingChanges {
         let gates = now.gates.values().filter(|gate| gate.task_id.as_ref().is_some_and(|task| left.contains(task)));
         let stops = |gate: &Gate| match gate.kind {
             GateKind::Claim => gate.held.is_some(),
-            GateKind::Merge | GateKind::HumanReview => true,
-            GateKind::Question
-            | GateKind::Permission
-            | GateKind::Recovery
-            | GateKind::Planning
-            | GateKind::Budget
-            | GateKind::Disk => false,
+            // A question of an agent that was stopped waits for its answer all the same.
+            GateKind::Merge | GateKind::HumanReview | GateKind::Question => true,
+            GateKind::Permission | GateKind::Recovery | GateKind::Planning | GateKind::Budget | GateKind::Disk => false,
         };
         let stopped = gates.filter(|gate| !gate.is_approved() && stops(gate));
         let gone = |gate: &Gate| ValueChange::new(Some(Gate { decision: None, ..gate.clone() }), None);

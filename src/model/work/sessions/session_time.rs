@@ -14,9 +14,6 @@ pub struct SessionRunTime {
     /// The latest end since then that is known: ends are not recorded in their order.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<Timestamp>,
-    /// Whether it is the least: an end that nobody recorded is known to its last sign of life.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    is_least: bool,
 }
 
 impl SessionRunTime {
@@ -48,19 +45,9 @@ impl SessionRunTime {
     pub fn ended(&mut self, at: Timestamp, others_run: bool) {
         let latest = self.ended.max(Some(at)).filter(|_| self.since.is_some());
         match latest {
-            Some(latest) if !others_run => (self.ran_ms, self.since, self.ended) = (self.millis(latest), None, None),
+            Some(latest) if !others_run => *self = Self { ran_ms: self.millis(latest), ..Self::default() },
             latest => self.ended = latest,
         }
-    }
-
-    /// Nobody recorded when a program ended.
-    pub fn end_is_unknown(&mut self) {
-        self.is_least = true;
-    }
-
-    /// Whether it may have been more.
-    pub fn is_least(&self) -> bool {
-        self.is_least
     }
 
     /// The time until now, in milliseconds.

@@ -30,8 +30,11 @@ struct OnePromptJson<'a> {
 /// Shows one prompt.
 pub(super) fn show(number: u32, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_with_usable_config(VerbPurpose::Look, global, screen)?;
-    let prompt = prompts::one(&ctx, number)?;
-    let diff = prompts::diff(&ctx, number)?;
+    let (mut prompt, diff) = (prompts::one(&ctx, number)?, prompts::diff(&ctx, number)?);
+    if diff.files.is_empty() {
+        // The list counts until the newest checkpoint, this is so until now.
+        (prompt.files, prompt.insertions, prompt.deletions) = (Some(0), Some(0), Some(0));
+    }
     let answer = OnePromptJson { prompt: &prompt, commits: diff::commits(&diff.commits), changed: diff::files(&diff) };
     screen.answer(&answer, || in_words(&prompt, &diff))?;
     Ok(Exit::Done)

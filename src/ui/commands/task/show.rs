@@ -33,7 +33,6 @@ use axiom_model::state::current_state::State;
 use axiom_model::state::task_record::TaskRecord;
 use axiom_model::work::money::amounts::thousands;
 use axiom_model::work::money::budget::{BudgetUsage, BudgetUsageJson};
-use axiom_model::work::money::spending::UnknownUsage;
 use axiom_model::work::tasks::task::{MergedTaskWork, NeededReadyPoint, Task, TaskKind};
 use axiom_safety::context::handle::Context;
 use axiom_safety::history::task_texts;
@@ -245,15 +244,15 @@ fn needs_in_words(state: &State, task: &Task) -> Vec<String> {
 /// What was spent: tokens and cost as far as they are known.
 fn spent(record: &TaskRecord) -> Vec<Vec<String>> {
     let tally = record.tally();
+    let row = |name: &str, words: String, unknown: u64| {
+        vec![format!("{name}:"), format!("{}{words}", if unknown > 0 { "at least " } else { "" })]
+    };
     let certain = [
         vec!["iterations:".to_owned(), record.iterations.to_string()],
         vec!["retries:".to_owned(), record.retry_count.to_string()],
-        vec!["duration:".to_owned(), format!("{} s", record.duration_ms / 1000)],
+        row("duration", format!("{} s", record.duration_ms / 1000), tally.time_doubt),
     ];
-    let row = |name: &str, words: String, doubt: UnknownUsage| {
-        vec![format!("{name}:"), format!("{}{words}", if doubt.iterations > 0 { "at least " } else { "" })]
-    };
-    let tokens = tally.tokens.map(|tokens| row("tokens", thousands(tokens), tally.tokens_doubt));
-    let cost = tally.cost.map(|cost| row("cost", cost.to_string(), tally.cost_doubt));
+    let tokens = tally.tokens.map(|tokens| row("tokens", thousands(tokens), tally.tokens_doubt.iterations));
+    let cost = tally.cost.map(|cost| row("cost", cost.to_string(), tally.cost_doubt.iterations));
     certain.into_iter().chain(tokens).chain(cost).collect()
 }

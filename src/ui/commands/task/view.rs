@@ -47,6 +47,8 @@ pub struct TaskJson<'a> {
     cost_usd: Option<f64>,
     /// Seconds of wall time, over all iterations.
     duration: u64,
+    /// For how many of them it may have been more: nobody recorded when they ended.
+    time_unknown: u64,
     created_at: Timestamp,
     body_size: u64,
     #[serde(flatten)]
@@ -82,6 +84,7 @@ impl<'a> TaskJson<'a> {
             tokens_used: record.and_then(|record| record.tokens_used),
             cost_usd: record.and_then(|record| record.cost_usd),
             duration: record.map_or(0, |record| record.duration_ms / 1000),
+            time_unknown: record.map_or(0, |record| record.time_doubt),
             created_at: task.created_at,
             body_size: match &task.body {
                 None => 0,

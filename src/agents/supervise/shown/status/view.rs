@@ -65,7 +65,7 @@ pub fn view(state: &State, (who, lost_merges): (&LiveProcesses, Vec<TaskId>), no
             tokens_used: state.record.session_spent.tokens,
             cost_usd: state.record.session_spent.cost.map(Usd::dollars),
             time_used_ms: state.record.session_time.millis(until),
-            time_used_is_least: state.record.session_time.is_least(),
+            time_used_is_least: state.record.session_spent.time_doubt > 0,
         },
         supervisor: SupervisorStatusJson { alive: who.session, pid: session.filter(|_| who.session).map(|session| session.pid) },
         attended: alive,
