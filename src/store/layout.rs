@@ -1,4 +1,5 @@
-//! The paths of all files that git axiom stores below the common git directory.
+//! The paths of the files that git axiom stores in its folder below the common git directory. Not here: those of rooms that keep one for
+//! themselves (the trash, what is known of attached sessions, hidden refs), and what lies in a run's folder.
 
 use std::path::{Path, PathBuf};
 

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_has_a_row_and_every_key_one_command() {
+    fn no_command_and_no_key_is_in_two_rows() {
         let commands: BTreeSet<PanelCommand> = TABLE.iter().map(|row| row.command).collect();
         let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
         let keys: Vec<PanelKey> = TABLE.iter().flat_map(|row| row.keys.iter().copied()).collect();
