@@ -197,7 +197,7 @@ fn a_name_that_is_a_checkpoint_and_a_file_is_refused() {
 #[test]
 fn a_task_with_two_gates_is_refused_and_never_taken_for_anothers_gate() {
     let scratch = Scratch::new();
-    for task in ["t", "permission", "other"] {
+    for task in ["t", "recovery", "other"] {
         scratch.add_task(task);
     }
     let gate = |kind, task: &str| {
@@ -205,15 +205,15 @@ fn a_task_with_two_gates_is_refused_and_never_taken_for_anothers_gate() {
         let about = Gate::of_task(kind, &task, "it waits".into(), jiff::Timestamp::UNIX_EPOCH).unwrap();
         Event::GateOpened { gate: Box::new(about) }
     };
-    scratch.append(vec![gate(GateKind::Claim, "t"), gate(GateKind::Permission, "t")]);
+    scratch.append(vec![gate(GateKind::Claim, "t"), gate(GateKind::Recovery, "t")]);
     refused(
         &scratch,
         &["gate", "approve", "t"],
         "AMBIGUOUS_NAME",
-        &["git axiom gate show claim-t", "git axiom gate show permission-t"],
+        &["git axiom gate show claim-t", "git axiom gate show recovery-t"],
     );
-    // 'permission' is the beginning of another task's gate.
-    refused(&scratch, &["gate", "approve", "permission"], "UNKNOWN_GATE", &["task 'permission' waits at no gate of its own"]);
+    // 'recovery' is the beginning of another task's gate.
+    refused(&scratch, &["gate", "approve", "recovery"], "UNKNOWN_GATE", &["task 'recovery' waits at no gate of its own"]);
     refused(&scratch, &["gate", "approve", "all"], "UNKNOWN_GATE", &["git axiom gate approve --all"]);
     scratch.append(vec![gate(GateKind::Claim, "other")]);
     assert_eq!(scratch.json(&["gate", "approve", "other"])["gateIds"], json!(["claim-other"]));

@@ -7,7 +7,7 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::queries::gate_use::is_of_use;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
-use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
+use axiom_model::work::gates::gate::{Gate, GateKind};
 use axiom_model::work::tasks::task::TaskStatus;
 
 /// Closes one gate that needs no decision any more: a verb on its task, or the user, has settled the matter. Returns
@@ -28,13 +28,10 @@ pub(crate) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
             GateKind::Question => match state.agent_on(task).and_then(|agent| agent.work.as_ref()) {
                 Some(work) => work.claimed_at > gate.opened_at,
                 // A rejected one blocks the task when that would be taken up.
-                None => match &gate.decision {
-                    Some(GateDecision::Approved | GateDecision::Answered { .. }) => true,
-                    Some(GateDecision::Rejected { .. }) | None => !is_pending(state, task),
-                },
+                None => gate.is_approved(),
             },
-            GateKind::Permission => state.agent_on(task).is_none(),
             GateKind::Claim
+            | GateKind::Permission
             | GateKind::HumanReview
             | GateKind::Recovery
             | GateKind::Planning

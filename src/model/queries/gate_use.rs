@@ -42,7 +42,10 @@ pub fn is_of_use(state: &State, gate: &Gate, may_start: impl FnOnce(&TaskId) -> 
             let used_up = |task: &Task| !spent_on(state, id).reached(task.limits.or(limits_of_tasks(state))).is_empty();
             is_pending && (gate.decision.is_some() || task.is_some_and(used_up))
         }
-        GateKind::Question | GateKind::Permission | GateKind::Recovery | GateKind::Planning | GateKind::Disk => true,
+        // Of a task that an agent has left, its next one is told the answer; a permission is for the call that waits for it.
+        GateKind::Question => is_pending || state.agent_on(id).is_some(),
+        GateKind::Permission => state.agent_on(id).is_some(),
+        GateKind::Recovery | GateKind::Planning | GateKind::Disk => true,
     }
 }
 

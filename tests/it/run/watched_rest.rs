@@ -278,3 +278,19 @@ fn what_no_program_ran_for_has_no_output_to_look_at() {
     assert!(status.contains("git axiom task unblock t"), "{status}");
     assert!(!status.contains("axiom output t") && !said.stderr.contains("axiom output t"), "{status}{}", said.stderr);
 }
+
+/// With a session, which closes it, and without.
+#[test]
+fn a_question_of_what_is_put_away_asks_nobody() {
+    let world = World::new();
+    world.task("q", "git axiom signal waiting 'Which?'", &[]);
+    let live = world.start_staying("1");
+    world.wait_for_gate("question-q");
+    world.env.ok(&["stop", "--all"]);
+    world.quits_well(live);
+    assert_eq!(world.gate_ids(), ["claim-q", "question-q"]);
+    world.env.ok(&["task", "archive", "q"]);
+    assert_eq!(world.gate_ids(), [""; 0]);
+    world.env.ok(&["undo", "--yes"]);
+    assert_eq!(world.gate_ids(), ["claim-q", "question-q"]);
+}
