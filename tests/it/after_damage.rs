@@ -461,3 +461,58 @@ fn a_rewrite_of_the_history_ends_checkpoints_and_all_say_the_same() {
     env.ok(&["checkpoint", "create", "c1"]);
     env.ok(&["checkpoint", "verify"]);
 }
+
+/// The other entries of a split index are in a file of their own.
+#[test]
+fn a_split_index_whose_other_file_is_lost_is_made_again() {
+    for is_empty in [false, true] {
+        let env = before();
+        env.git(&["update-index", "--split-index"]);
+        env.ok(&["checkpoint", "create", "c1"]);
+        let files = std::fs::read_dir(env.repo().join(".git")).unwrap().map(|entry| entry.unwrap().path());
+        let shared =
+            files.into_iter().find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("sharedindex.")).unwrap();
+        if is_empty {
+            std::fs::write(&shared, "").unwrap()
+        } else {
+            std::fs::remove_file(&shared).unwrap()
+        }
+        assert!(ok(&env, &["recover"]).stdout.contains("the index of"));
+        ok(&env, &["recover", "--yes"]);
+        is_saved(&env, "c2");
+        assert_eq!(env.git(&["status", "--porcelain"]), "");
+    }
+}
+
+/// git reads none of it then. What is offered makes it whole.
+#[test]
+fn packed_refs_that_were_cut_off_are_named_wherever_that_was() {
+    for cut in [1, 30, 41, 50, 90] {
+        let env = before();
+        env.git(&["tag", "-a", "-m", "t", "zzzz"]);
+        env.git(&["pack-refs", "--all"]);
+        let file = env.repo().join(".git/packed-refs");
+        let whole = std::fs::read(&file).unwrap();
+        std::fs::write(&file, &whole[..whole.len() - cut]).unwrap();
+        let refused = axiom(&env, &["checkpoint", "create", "c1"]);
+        assert_eq!(refused.code == Some(0), env.try_git(&["status"]).code == Some(0), "{cut}: {refused}");
+        if let Some(line) = refused.stderr.lines().find_map(|line| line.strip_prefix("hint: mv ")) {
+            paste(&env, &format!("mv {}", line.split("    ").next().unwrap()));
+        }
+        is_saved(&env, "c2");
+    }
+}
+
+#[test]
+fn a_purge_that_was_cut_off_is_named_with_its_way_out() {
+    let env = before();
+    env.write("secret.txt", "secret\n");
+    env.ok(&["checkpoint", "create", "c1"]);
+    env.killed_at(&["purge", "secret.txt", "--yes"], "purge.journal:1");
+    axiom(&env, &["checkpoint", "create", "c2"]).fails_with(git_axiom::base::error::Code::OperationOpen);
+    let looked = ok(&env, &["recover", "--json"]).json();
+    assert_eq!(looked["wedges"][0]["reason"], "purgeCutOff", "{looked}");
+    assert!(looked["wedges"][0]["hints"][0].as_str().unwrap().starts_with("git axiom purge --continue "), "{looked}");
+    ok(&env, &["purge", "--continue", "--yes"]);
+    is_saved(&env, "c3");
+}

@@ -15,6 +15,7 @@ use axiom_model::checkpoint::availability::CheckpointAvailability;
 use axiom_model::checkpoint::coverage::CaptureCoverage;
 use axiom_model::recovery::git_damage::GitDamage;
 use axiom_model::state::blocking_condition::BlockingCondition;
+use axiom_safety::beside_log::journals::purge::not_purging;
 use axiom_safety::context::conflict_notes;
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
@@ -42,6 +43,9 @@ pub fn find(ctx: &Context) -> Result<Vec<BlockingCondition>> {
     found.extend(worktrees(ctx, &damaged)?);
     found.extend(left_over(ctx)?);
     found.extend(plan_cut_off(ctx)?);
+    if not_purging(ctx.repo.common_dir(), VerbPurpose::Write).is_err() {
+        found.push(BlockingCondition::PurgeCutOff);
+    }
     // An interrupted operation is ended first; that changes what can be captured.
     if ctx.state().record.open.is_none() {
         let git = git_damage(ctx, &damaged)?;

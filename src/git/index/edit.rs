@@ -10,6 +10,7 @@ mod trees;
 
 use crate::base::formats::HashKind;
 use crate::base::tree_change::FileId;
+use axiom_model::base::forms::hex::to_hex;
 use axiom_model::base::names::{Oid, RepoPath};
 
 use entries::{ASSUME_VALID, EXTENDED, HEADER, IndexEntryReader, IndexEntryWriter, IndexHeader, SIZE, STAGE, opened};
@@ -88,6 +89,19 @@ pub(crate) fn edit(
     Some(EditedIndex { bytes: writer.out, is_racy: writer.is_racy })
 }
 
+/// The name of the file beside a split index that has its other entries; `None` where it has all itself, or cannot be read.
+pub(crate) fn shared_index(bytes: &[u8], hash: HashKind) -> Option<String> {
+    let (body, IndexHeader { names, count }) = opened(bytes, hash.bytes())?;
+    let mut reader = IndexEntryReader::new(body, names, hash.bytes());
+    for _ in 0..count {
+        reader.next()?;
+    }
+    let id = extensions::link_in(body.get(reader.at..)?)?.get(..hash.bytes())?;
+    // Without one, its entries are its own all the same.
+    let is_named = id.iter().any(|byte| *byte != 0);
+    is_named.then(|| format!("sharedindex.{}", to_hex(id)))
+}
+
 /// An index whose entries of files that changed in the second `since` (in which it was written) or later are believed by nobody:
 /// they have no size, as where git itself is not sure. For file systems that do not let a copy have the time of the original.
 /// `None` for what is not supported here, and where entries are in another file (a split index).
@@ -101,7 +115,7 @@ pub(crate) fn without_racy_sizes(bytes: &[u8], hash: HashKind, since: i64) -> Op
             out.get_mut(start..)?.get_mut(SIZE)?.fill(0);
         }
     }
-    if extensions::is_split(&body[reader.at..]) {
+    if extensions::link_in(&body[reader.at..]).is_some() {
         return None;
     }
     let sum = if bytes[body.len()..].iter().all(|byte| *byte == 0) { vec![0; hash.bytes()] } else { hash.digest(&out).ok()? };

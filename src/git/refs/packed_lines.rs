@@ -34,7 +34,7 @@ impl PackedRefsFile<'_> {
     pub(crate) fn lines(&self) -> Option<PackedRefs> {
         let digits = 2 * self.repo.hash().bytes();
         let text = for_this_thread(self.repo.opened().ok()?).refs.open_packed_buffer().ok()?.map(PackedRefsText::Mapped);
-        Some(PackedRefs { text, digits })
+        Some(PackedRefs { text, digits }).filter(PackedRefs::ends_whole)
     }
 }
 
@@ -50,6 +50,16 @@ impl PackedRefs {
             #[cfg(test)]
             Some(PackedRefsText::Given(bytes)) => bytes,
             None => &[],
+        }
+    }
+
+    /// Whether the last line is whole, as it is not where a power loss cut the file off: git then reads none of it.
+    fn ends_whole(&self) -> bool {
+        let Some(lines) = self.bytes().strip_suffix(b"\n") else { return self.bytes().is_empty() };
+        let last = &lines[memchr::memrchr(b'\n', lines).map_or(0, |before| before + 1)..];
+        match last.strip_prefix(b"^") {
+            Some(peeled) => peeled.len() == self.digits && peeled.iter().all(u8::is_ascii_hexdigit),
+            None => last.starts_with(b"#") || self.split(last).is_ok(),
         }
     }
 
@@ -174,6 +184,17 @@ mod tests {
         };
         let text: String = lines.iter().map(line).collect();
         PackedRefs { text: Some(PackedRefsText::Given(text.leak().as_bytes())), digits: 40 }
+    }
+
+    #[test]
+    fn a_file_that_was_cut_off_is_left_to_git_wherever_that_was() {
+        let oid = "0123456789".repeat(4);
+        let text = format!("{oid} refs/heads/a\n{oid} refs/tags/v1\n^{oid}\n").leak().as_bytes();
+        let ends_whole =
+            |length: usize| PackedRefs { text: Some(PackedRefsText::Given(&text[..length])), digits: 40 }.ends_whole();
+        let whole: Vec<usize> = (0..=text.len()).filter(|length| ends_whole(*length)).collect();
+        let ends: Vec<usize> = (0..text.len()).filter(|at| text[*at] == b'\n').map(|at| at + 1).collect();
+        assert_eq!(whole, [&[0][..], &ends].concat());
     }
 
     #[test]

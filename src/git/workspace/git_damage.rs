@@ -16,7 +16,7 @@ use super::mend::{ids, named_in_log};
 use super::worktrees::move_once;
 use crate::base::formats::RefFormat;
 use crate::base::head::Head;
-use crate::index::file;
+use crate::index::{edit, file};
 use crate::repo::handles::WorkspaceDamage;
 use crate::repo::repository::Repository;
 use crate::repo::worktrees::Worktree;
@@ -215,7 +215,8 @@ impl WorkspaceDamage<'_> {
         files::sync_dir(worktree.git_dir()).map(|()| true)
     }
 
-    /// Whether an index is there and is not what git wrote: nothing, or with a sum that is not that of its content.
+    /// Whether an index is there and is not what git wrote: nothing, or with a sum that is not that of its content. Of a split index both
+    /// files are needed.
     fn is_torn(&self, index: &Path) -> bool {
         if !std::fs::symlink_metadata(index).is_ok_and(|meta| meta.is_file()) {
             return false;
@@ -229,7 +230,8 @@ impl WorkspaceDamage<'_> {
             true => file::read(self.repo, index).is_some(),
             false => hash.digest(body).is_ok_and(|digest| digest == sum),
         };
-        !body.starts_with(b"DIRC") || !is_whole
+        let shared = edit::shared_index(&content, hash).map(|name| index.with_file_name(name));
+        !body.starts_with(b"DIRC") || !is_whole || shared.is_some_and(|shared| !shared.is_file() || self.is_torn(&shared))
     }
 }
 

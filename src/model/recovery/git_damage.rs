@@ -242,7 +242,7 @@ fn way_out_of(line: &str) -> Option<String> {
         && let Some((folder, _)) = rest.split_once("packed-refs")
     {
         let (file, aside) = (shell_word(&format!("{folder}packed-refs")), shell_word(&format!("{folder}packed-refs.damaged")));
-        let lines = "'^(#|[0-9a-f]{40,64} refs/|\\^)'";
+        let lines = "'^(#|[0-9a-f]{40,64} refs/|\\^[0-9a-f]{40,64}$)'";
         let whole = if line.contains("unterminated") { format!("sed '$d' {aside}") } else { format!("cat {aside}") };
         return Some(format!(
             "mv {file} {aside} && {whole} | grep -aE {lines} > {file}    keeps its whole lines; other refs are in checkpoints"

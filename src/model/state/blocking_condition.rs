@@ -92,6 +92,8 @@ pub enum BlockingCondition {
         /// The phase in which it was.
         phase: &'static str,
     },
+    /// A purge was cut off: nothing is written before it is complete.
+    PurgeCutOff,
     /// No checkpoint can be made, and so no verb works that makes one first.
     NoCheckpoint {
         /// The error code of these verbs.
@@ -145,6 +147,7 @@ impl BlockingCondition {
             Self::LeftBranch { .. } => "leftBranch",
             Self::NotCaptured { .. } => "notCaptured",
             Self::PlanCutOff { .. } => "planCutOff",
+            Self::PurgeCutOff => "purgeCutOff",
             Self::NoCheckpoint { .. } => "noCheckpoint",
         }
     }
@@ -160,6 +163,7 @@ impl BlockingCondition {
             | Self::LeftWorkspace { .. }
             | Self::LeftBranch { .. }
             | Self::PlanCutOff { .. }
+            | Self::PurgeCutOff
             | Self::NoCheckpoint { .. } => true,
             Self::NotTheWorktree { workspace, .. } => *workspace,
             Self::Git(damage) => damage.stops(),
@@ -209,6 +213,9 @@ impl BlockingCondition {
                 format!("the workspace '{path}' cannot be captured, and no checkpoint holds it: {why}")
             }
             Self::PlanCutOff { phase } => format!("planning was cut off in the phase {phase}: nothing of the plan goes on"),
+            Self::PurgeCutOff => {
+                "a purge was interrupted: nothing is saved, gone back to or run before it is complete".to_owned()
+            }
             Self::NoCheckpoint { code, why, .. } => format!("no checkpoint can be made ({code}): {why}"),
         }
     }
@@ -264,6 +271,7 @@ impl BlockingCondition {
                 "git axiom gate list    its task waits there".to_owned(),
             ]),
             Self::PlanCutOff { .. } => by_hand(&["git axiom plan recover    offers the choices".to_owned()]),
+            Self::PurgeCutOff => by_hand(&["git axiom purge --continue    completes it".to_owned()]),
             Self::NoCheckpoint { hints, .. } => by_hand(hints),
         }
     }
@@ -313,6 +321,7 @@ mod tests {
             BlockingCondition::LeftBranch { branch: text() },
             BlockingCondition::NotCaptured { path: text(), why: text() },
             BlockingCondition::PlanCutOff { phase: "decompose" },
+            BlockingCondition::PurgeCutOff,
             BlockingCondition::NoCheckpoint { code: "X", why: text(), hints: vec![text()] },
         ];
         for wedge in all {

@@ -40,15 +40,15 @@ fn fate(name: &[u8]) -> ExtensionFate {
     }
 }
 
-/// Whether entries are in another file.
-pub(super) fn is_split(mut rest: &[u8]) -> bool {
-    while let Some(Some((name, _, more))) = next(rest) {
+/// What a split index says of the file that its other entries are in; its id comes first.
+pub(super) fn link_in(mut rest: &[u8]) -> Option<&[u8]> {
+    while let Some((name, data, more)) = next(rest)? {
         if name == b"link" {
-            return true;
+            return Some(data);
         }
         rest = more;
     }
-    false
+    None
 }
 
 /// Writes the extensions that follow the entries; `None` if git has to edit the index.
