@@ -552,3 +552,43 @@ fn two_sessions_of_one_worktree_are_told_apart() {
     wait_until("the difference names it", || says().contains("not this prompt alone changed: two.txt"));
     assert!(!env.axiom(&["diff", "--prompt", "2", "--stat"]).success().stderr.contains("not this prompt alone"));
 }
+
+/// As after a 'git switch' in a program that goes on in the folder that it had.
+#[test]
+fn what_is_done_in_a_folder_that_is_gone_is_saved_all_the_same() {
+    let env = TestEnv::new();
+    env.write("pkg/f", "1\n");
+    env.write("precious.txt", "precious\n");
+    env.ok(&["init"]);
+    let payload = |event: &str, more: Value| {
+        let mut payload = json!({"hook_event_name": event, "session_id": "s", "cwd": env.repo().join("pkg")});
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        env.run(env.axiom_command(&env.repo(), ["hook", "claude"]), Some(payload.to_string().as_bytes())).success();
+    };
+    payload("UserPromptSubmit", json!({"prompt": "one"}));
+    std::fs::remove_dir_all(env.repo().join("pkg")).unwrap();
+    payload("UserPromptSubmit", json!({"prompt": "two"}));
+    let prompts = env.json(&["prompts"]);
+    assert_eq!(prompts["prompts"].as_array().unwrap().len(), 2, "{prompts}");
+    env.git(&["cat-file", "-e", "refs/axiom/captures/prompt-0002:precious.txt"]);
+}
+
+/// git looks at no executable bit there; file systems of containers and of Windows have it all the same.
+#[test]
+fn an_executable_comes_back_as_one_where_git_does_not_look_at_that() {
+    use std::os::unix::fs::PermissionsExt;
+    let env = TestEnv::new();
+    env.git(&["config", "core.fileMode", "false"]);
+    let file = env.repo().join("run.sh");
+    let mode = || file.metadata().unwrap().permissions().mode() & 0o777;
+    env.write("run.sh", "#!/bin/sh\n");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    env.ok(&["checkpoint", "create", "then"]);
+    std::fs::remove_file(&file).unwrap();
+    env.ok(&["rollback", "checkpoint", "then", "--yes"]);
+    assert_eq!(mode(), 0o755);
+    env.write("run.sh", "#!/bin/sh\ntrue\n");
+    env.ok(&["rollback", "checkpoint", "then", "--yes"]);
+    env.ok(&["undo", "--yes"]);
+    assert_eq!((mode(), env.read("run.sh").as_str()), (0o755, "#!/bin/sh\ntrue\n"));
+}

@@ -72,13 +72,22 @@ pub struct RecordedPermissions {
 pub(crate) struct UsualPermissions {
     /// The read and write bits of a file that git creates.
     mode: u32,
+    /// Whether a file that may be executed says something that git does not.
+    executable_is_unusual: bool,
 }
 
 impl UsualPermissions {
     /// Reads them from the index file, which git creates with the user's umask.
     pub fn of(worktree: &Worktree) -> Self {
-        let mode = std::fs::metadata(worktree.index_file()).map_or(0o644, |meta| meta.permissions().mode());
-        Self { mode: (mode & 0o666) | 0o600 }
+        let mode = index_mode(worktree);
+        Self { mode: (mode & 0o666) | 0o600, executable_is_unusual: false }
+    }
+
+    /// The same where git does not look at the executable bit (`core.fileMode=false`): then it is recorded. Not where every file has it, as
+    /// on file systems without modes: there the index has it too.
+    pub fn of_repository(repository: &Repository, worktree: &Worktree) -> Self {
+        let executable_is_unusual = !repository.settings().keeps().modes && index_mode(worktree) & 0o100 == 0;
+        Self { executable_is_unusual, ..Self::of(worktree) }
     }
 
     /// The read and write bits of a file that git creates.
@@ -95,7 +104,7 @@ impl UsualPermissions {
 
     /// Whether this is the mode that git would give.
     pub fn is_usual(self, mode: u32, is_folder: bool) -> bool {
-        let executes = is_folder || mode & 0o100 != 0;
+        let executes = is_folder || mode & 0o100 != 0 && !self.executable_is_unusual;
         let usual = if executes { self.mode | ((self.mode & 0o444) >> 2) } else { self.mode };
         mode & (0o777 | STICKY) == usual
     }
@@ -129,6 +138,10 @@ impl UsualPermissions {
             is_unusual && !is_closed(found)
         })
     }
+}
+
+fn index_mode(worktree: &Worktree) -> u32 {
+    std::fs::metadata(worktree.index_file()).map_or(0o644, |meta| meta.permissions().mode())
 }
 
 impl CapturedPermissions<'_> {
@@ -187,7 +200,7 @@ impl CapturedPermissions<'_> {
         known: &[RecordedPermissions],
         comes: &[RecordedPermissions],
     ) -> Result<Vec<RecordedPermissions>> {
-        let usual = UsualPermissions::of(worktree);
+        let usual = UsualPermissions::of_repository(self.repo, worktree);
         let looked_at = |change: &TreeChange| match &change.old {
             Some(_) => Some(change.path.clone()),
             None => change.path.folders_above().last(),

@@ -123,7 +123,7 @@ impl Captures<'_> {
         let (mut entries, mut unread) = self.repo.index(worktree).status_and_unread(Some(&looked_at), closed.as_deref())?;
         entries.extend(self.repo.index(worktree).hidden_by_case(&looked_at, &entries)?);
         entries.retain(|entry| may_be_content(entry, options));
-        let usual = UsualPermissions::of(worktree);
+        let usual = UsualPermissions::of_repository(self.repo, worktree);
         let excluded = self.take_excluded(worktree, (&staged, options), &mut entries, &mut unread)?;
         unread.into_iter().for_each(|path| gaps.add(path));
         let mut submodules = facts.gitlinks.clone();
