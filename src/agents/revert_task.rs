@@ -9,9 +9,9 @@ mod reverts;
 use std::path::PathBuf;
 
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::shell_word::shell_word;
 use axiom_base::{env, files};
 use axiom_git::MovedObstacle;
-use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::base::ids::{AgentId, CheckpointName, GateId, OperationId, TaskId};
 use axiom_model::base::ref_change::ChangeDirection;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;

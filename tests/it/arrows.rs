@@ -6,14 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::source_paths::{code_of, is_of_tests, module_of, named, sources};
 
 /// What each place may name, itself aside: crates, and rooms of a crate where they differ.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("base::error", &[]),
     ("base::platform", &[]),
+    ("base::shell_word", &[]),
     ("base::env", &["base::error", "base::platform"]),
     ("base::own_process", &["base::error", "base::platform"]),
-    ("base::files", &["base::error", "base::platform", "base::env"]),
+    ("base::files", &["base::error", "base::platform", "base::env", "base::shell_word"]),
     // No file system, clock or process.
-    ("model", &["base::error"]),
+    ("model", &["base::error", "base::shell_word"]),
     ("store", &["base", "model"]),
     ("process", &["base", "model"]),
     ("git", &["base", "model", "process"]),

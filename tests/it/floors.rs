@@ -93,7 +93,7 @@ const AGENTS: Layers = Layers {
 const UI: Layers = Layers { name: "ui", floors: &[&["commands"], &["panel"], &["demo", "wording"], &["cli"]], least: 100 };
 
 const BASE: Layers =
-    Layers { name: "base", floors: &[&["files"], &["env", "own_process"], &["platform"], &["error"]], least: 20 };
+    Layers { name: "base", floors: &[&["files"], &["env", "own_process", "shell_word"], &["platform"], &["error"]], least: 20 };
 
 impl Layers {
     fn floor_of(&self, room: &str) -> Option<usize> {

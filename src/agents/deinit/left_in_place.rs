@@ -2,8 +2,8 @@
 
 use axiom_base::error::Result;
 use axiom_base::files;
+use axiom_base::shell_word::shell_word;
 use axiom_git::RefValue;
-use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::base::names::RefName;
 use axiom_model::base::own_names::NOTES;
 use axiom_model::operation::deinit_branches::TaskBranchFate;

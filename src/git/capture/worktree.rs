@@ -8,8 +8,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::shell_word::shell_word;
 use axiom_base::{env, files};
-use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::base::names::RepoPath;
 use axiom_model::checkpoint::coverage::INDEX;
 

@@ -11,7 +11,7 @@ use super::repository::{Repository, is_config};
 use crate::base::formats::{HashKind, RefFormat};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
-use axiom_model::base::forms::shell_word::shell_word;
+use axiom_base::shell_word::shell_word;
 use axiom_process::os::command::command_with_callers_repository;
 
 impl Repository {

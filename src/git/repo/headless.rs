@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use axiom_base::error::{Code, Error};
 use axiom_base::files;
-use axiom_model::base::forms::shell_word::shell_word;
+use axiom_base::shell_word::shell_word;
 use axiom_model::base::names::{Oid, spelled};
 
 use super::nested::is_head;

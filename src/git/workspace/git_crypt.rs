@@ -9,7 +9,7 @@ use crate::repo::program::Git;
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
-use axiom_model::base::forms::shell_word::shell_word;
+use axiom_base::shell_word::shell_word;
 use axiom_model::base::names::{Oid, RepoPath};
 
 /// The folder of git-crypt in a git directory.

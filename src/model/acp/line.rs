@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::json_fields::{fields, items, text};
 use super::tool::AcpToolAct;
-use crate::base::forms::shell_word::quoted_word;
+use axiom_base::shell_word::quoted_word;
 
 /// The most blocks of a prompt that are looked at.
 const MOST_BLOCKS: usize = 100;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::json_fields::{fields, items, text};
-use crate::base::forms::shell_word::quoted_word;
+use axiom_base::shell_word::quoted_word;
 
 /// The most files, words of a command and blocks of content that are looked at.
 const MOST: usize = 500;

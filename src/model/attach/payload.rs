@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::shell;
 use super::shorten::CUT;
 use crate::agent::attached_program::AttachedProgram;
-use crate::base::forms::shell_word::quoted_word;
 use crate::program_hooks::plugin_commands::COMMAND_MARK;
+use axiom_base::shell_word::quoted_word;
 
 /// What a hook of a program says.
 #[derive(Debug, Clone, PartialEq, Eq)]

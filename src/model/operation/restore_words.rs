@@ -1,7 +1,7 @@
 //! What the words after `git axiom restore` mean: a checkpoint and files, or files alone.
 
-use crate::base::forms::shell_word::shell_word;
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::shell_word::shell_word;
 
 /// Where restored files come from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::patch::{self, MOST_PATHS, NamedPath};
 use super::plain_command;
-use crate::base::forms::shell_word::quoted_word;
+use axiom_base::shell_word::quoted_word;
 
 /// Keys that hold a path, whatever the tool.
 const PATH: [&str; 12] = [

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::agent::hook_call_source::HookCallSource;
-use crate::base::forms::shell_word::shell_word;
+use axiom_base::shell_word::shell_word;
 
 /// How hooks call us. Whatever the form, a program that is gone keeps no agent from its work.
 #[derive(Debug, Clone, PartialEq, Eq)]

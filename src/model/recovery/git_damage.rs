@@ -2,9 +2,9 @@
 //!
 //! A damaged file is moved aside, never deleted. No command here changes a file of the user's: only indexes, refs, HEADs.
 
-use crate::base::forms::shell_word::shell_word;
 use crate::base::names::{Oid, RefName, RepoPath};
 use axiom_base::error::some_of;
+use axiom_base::shell_word::shell_word;
 
 /// How many paths a command names; of more, the user sees what there are.
 const NAMED: usize = 20;

@@ -4,7 +4,7 @@
 use super::table::{ALIASES, VERBS};
 use super::{VerbGroup, short_ways};
 use crate::base::forms::nearest;
-use crate::base::forms::shell_word::shell_word;
+use axiom_base::shell_word::shell_word;
 
 /// The most that is suggested.
 const MOST: usize = 3;

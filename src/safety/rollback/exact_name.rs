@@ -3,8 +3,8 @@
 use crate::context::handle::Context;
 use crate::history;
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::shell_word::shell_word;
 use axiom_model::base::forms::nearest;
-use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::stamp::prompt_name;
 use axiom_model::verbs;

@@ -13,7 +13,7 @@ use crate::wording::diff::stat;
 use axiom_agents::task_diff;
 use axiom_agents::task_diff::{FileDiffStat, LoggedCommit, PatchColor};
 use axiom_base::error::{Code, Error, Exit, Result};
-use axiom_model::base::forms::shell_word::shell_word;
+use axiom_base::shell_word::shell_word;
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::operation::change_json::FileChange;

@@ -13,7 +13,7 @@ use crate::commands::grammar::man_pages;
 use crate::commands::grammar::man_pages::ManPage;
 use axiom_base::error::{Exit, Result};
 use axiom_base::files;
-use axiom_model::base::forms::shell_word::shell_word;
+use axiom_base::shell_word::shell_word;
 use axiom_safety::user_programs::manual;
 use axiom_safety::user_programs::manual::ManPageStanding;
 

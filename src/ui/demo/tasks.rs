@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use axiom_model::base::forms::shell_word::quoted_word;
+use axiom_base::shell_word::quoted_word;
 
 /// A task of the demo.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! The table of risky commands, and what a command means: its name, the script that it is given, the git command in it.
 
 use super::GitAliases;
-use crate::base::forms::shell_word::quoted_word;
 use crate::verbs;
+use axiom_base::shell_word::quoted_word;
 
 /// Programs that delete, overwrite or move files whatever their arguments are.
 const ALWAYS: [&str; 27] = [

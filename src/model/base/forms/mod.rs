@@ -6,6 +6,5 @@ pub mod line_ends;
 pub mod natural;
 pub mod nearest;
 pub mod plural;
-pub mod shell_word;
 pub mod times;
 pub mod with_unit;

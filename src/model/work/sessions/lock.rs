@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::base::forms::beginning::beginning;
-use crate::base::forms::shell_word::quoted_word;
 use crate::base::ids::LockName;
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::shell_word::quoted_word;
 
 /// The most that may hold a lock at once.
 const MOST_SLOTS: u32 = 1000;

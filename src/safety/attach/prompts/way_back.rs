@@ -9,8 +9,8 @@ use crate::checkpoint;
 use crate::context::handle::Context;
 use crate::rollback::{PromptRollback, RollbackScope};
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::shell_word::shell_word;
 use axiom_model::base::forms::plural::count;
-use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 
 /// What going back to a checkpoint restores where nobody says more.

@@ -6,8 +6,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::verb_name;
 use axiom_base::error::{Code, Error};
+use axiom_base::shell_word::shell_word;
 use axiom_model::base::forms::nearest;
-use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::verbs::{self, VerbGroup, meant};
 
 /// Where the values of an argument are listed, by its name in the help.
