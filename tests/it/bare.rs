@@ -152,7 +152,7 @@ fn in_the_bare_folder_its_worktrees_are_named() {
         assert!(!bare.git_dir.join("axiom").exists(), "nothing half-made");
         env.ok(&["init"]);
         let refused = env.axiom_in(&bare.git_dir, &["checkpoint", "create", "c"]).fails_with(Code::BareRepository);
-        assert!(refused.to_string().contains("hint: cd '$ROOT/repo'"), "{refused}");
+        assert!(refused.to_string().contains("hint: cd $ROOT/repo"), "{refused}");
         if matches!(layout, Layout::Above) {
             env.axiom_in(env.root(), &["status"]).fails_with(Code::BareRepository);
         }

@@ -685,3 +685,37 @@ fn a_worktree_that_was_moved_is_brought_back_by_the_command_that_is_said() {
     scratch.axiom(&["rollback", "checkpoint", "one", "--all-worktrees", "--yes"]);
     assert_eq!(std::fs::read_to_string(scratch.path().join("../w2/a.txt")).unwrap(), "a\n");
 }
+
+#[test]
+fn what_stands_in_the_place_of_a_worktree_is_not_moved_into_by_the_command_that_is_said() {
+    let scratch = Scratch::new();
+    scratch.git(&["worktree", "add", "-q", "-b", "other", "../w2"]);
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    scratch.git(&["worktree", "move", "../w2", "../w3"]);
+    std::fs::create_dir(scratch.path().join("../w2")).unwrap();
+    std::fs::write(scratch.path().join("../w2/mine"), "mine\n").unwrap();
+    let told = scratch.json(&["rollback", "checkpoint", "one", "--all-worktrees", "--dry-run"]);
+    let command = told["gone"][0]["madeBy"].as_str().unwrap().replace("ELSEWHERE", "../aside");
+    assert!(scratch.command("sh").args(["-c", &command]).status().unwrap().success(), "{command}");
+    let read = |path: &str| std::fs::read_to_string(scratch.path().join(path)).unwrap();
+    assert_eq!([read("../aside/mine"), read("../w3/a.txt"), read("../w2/a.txt")], ["mine\n", "a\n", "a\n"], "{command}");
+}
+
+/// git keeps its place for it.
+#[test]
+fn files_of_a_worktree_in_this_one_that_git_still_lists_come_back_with_the_command_that_is_said() {
+    let scratch = Scratch::new();
+    scratch.git(&["worktree", "add", "-q", "-b", "other", "wt/x"]);
+    scratch.write("wt/x/u", "precious\n");
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    std::fs::remove_dir_all(scratch.path().join("wt")).unwrap();
+    let restore = ["restore", "one", "--yes", "--", "wt/x/u"];
+    let refused = scratch.axiom_with(&restore, &[]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    let command = said.lines().find_map(|line| line.strip_prefix("hint: git worktree ")).unwrap();
+    let command = format!("git worktree {}", command.split("    ").next().unwrap());
+    assert!(scratch.command("sh").args(["-c", &command]).status().unwrap().success(), "{command}");
+    scratch.axiom(&restore);
+    assert_eq!(scratch.read("wt/x/u"), "precious\n");
+}

@@ -153,3 +153,46 @@ fn raw_is_raw_where_no_terminal_is() {
     assert_eq!(world.env.axiom(&["output", "says", "--raw"]).stdout, "\u{1b}[31mred\u{7}");
     assert_eq!(world.env.axiom(&["output", "says"]).stdout, "\\e[31mred\\x07");
 }
+
+/// The shell words with which a command begins that is printed for others to paste.
+const COMMANDS: [&str; 14] = [
+    "git -C ",
+    "git worktree ",
+    "git switch ",
+    "git update-ref ",
+    "git checkout ",
+    "git config ",
+    "git rebase ",
+    "git revert ",
+    "git branch ",
+    "mv ",
+    "cp ",
+    "cd ",
+    "chmod ",
+    "umount ",
+];
+
+/// A path in quotes that are written around it ends where it has a quote itself, and what follows is run: an agent may name a folder so.
+#[test]
+fn what_a_printed_command_names_is_one_word_whatever_it_is() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = walkdir::WalkDir::new(root).into_iter().map(Result::unwrap).filter(|entry| entry.file_type().is_file());
+    let mut looked_at = 0;
+    for file in files.filter(|entry| entry.path().extension().is_some_and(|end| end == "rs")) {
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            for command in COMMANDS {
+                let begins = line.match_indices(command).filter(|(at, _)| {
+                    let before = line[..*at].chars().next_back();
+                    before.is_none_or(|c| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_' | '-' | '/'))
+                });
+                for (at, _) in begins {
+                    looked_at += 1;
+                    let words = line[at..].split(['"', '`']).next().unwrap();
+                    assert!(!words.contains("'{"), "{}:{}: {words}", file.path().display(), number + 1);
+                }
+            }
+        }
+    }
+    assert!(looked_at > 50, "{looked_at}");
+}

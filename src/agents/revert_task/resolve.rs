@@ -5,6 +5,7 @@
 //! the rollback is requested again; then the target branch moves to what was committed in the worktree. To abandon it, the
 //! user removes it: `git worktree remove --force`.
 
+use axiom_base::shell_word::shell_word;
 use std::path::{Path, PathBuf};
 
 use crate::merge::{nothing_in_progress, uncommitted};
@@ -74,7 +75,7 @@ pub(super) fn set_up(
     let git = git.args(["revert", "--no-edit", "--mainline", "1"]).args(open.iter().map(|unit| unit.oid.as_str()));
     let output = git.run()?;
     if !output.ok() && !ctx.repo.git_operations().in_progress(&made)?.contains(&GitOperation::Revert) {
-        return Err(output.error().hint(format!("git worktree remove --force '{}'", path.display())));
+        return Err(output.error().hint(format!("git worktree remove --force {}", shell_word(&path.display().to_string()))));
     }
     env::fault_point("resolve.reverting");
     let note = RevertConflictWorktree {
@@ -153,7 +154,7 @@ pub(super) fn settled(
     (target, tip): (&RefName, &Oid),
     rest: impl FnOnce(&Oid) -> Result<TaskRevertPlan>,
 ) -> Result<Oid> {
-    let place = worktree.path().display();
+    let place = worktree.path().display().to_string();
     let open = |why: String| Error::new(Code::NotSettled, format!("the conflict in '{place}' is not resolved yet")).why(why);
     if in_progress(ctx, worktree) {
         return Err(open("a git revert is in progress there".into())
@@ -168,14 +169,14 @@ pub(super) fn settled(
     let Some(commit) = head.commit() else { return Err(open("there is no commit".into())) };
     if !ctx.repo.history().is_ancestor(tip, commit)? {
         return Err(Error::new(Code::ChangedMeanwhile, format!("{} has new commits since '{place}' was made", target.short()))
-            .hint(format!("git -C '{place}' rebase {}    then try again", target.short_in_shell())));
+            .hint(format!("git -C {} rebase {}    then try again", shell_word(&place), target.short_in_shell())));
     }
     let rest = rest(commit)?;
     if let Some(unit) = rest.units.first() {
         let lines: Vec<String> =
             rest.units.iter().take(10).map(|unit| format!("{} {}", unit.oid.short(), unit.subject)).collect();
         return Err(open(format!("not reverted: {}", lines.join(", ")))
-            .hint(format!("git -C '{place}' revert -m 1 {}", unit.oid.short()))
+            .hint(format!("git -C {} revert -m 1 {}", shell_word(&place), unit.oid.short()))
             .hint(format!(
                 "or, if its changes are gone already, commit with the line 'Axiom-Reverts: {}' at the end of the message",
                 unit.oid

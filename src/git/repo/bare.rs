@@ -5,6 +5,7 @@
 //! moved. The caller that reads this record calls [`BareRepositories::choose_main`].
 
 use crate::repo::handles::BareRepositories;
+use axiom_base::shell_word::shell_word;
 use axiom_model::base::own_names::BRANCHES;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ impl BareRepositories<'_> {
         let error = Error::new(Code::BareRepository, format!("'{}' is bare", self.repo.common_dir().display()))
             .why("it has no working files");
         Err(match self.repo.worktrees().main_worktree() {
-            Ok(main) => error.hint(format!("cd '{}'    its main worktree", main.path().display())),
+            Ok(main) => error.hint(format!("cd {}    its main worktree", shell_word(&main.path().display().to_string()))),
             Err(_) => self.with_worktrees(error)?,
         })
     }

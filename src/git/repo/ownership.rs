@@ -2,6 +2,7 @@
 //! each other. A folder whose `.git` names another repository is neither moved nor written to.
 
 use crate::repo::handles::WorktreeOwners;
+use axiom_base::shell_word::shell_word;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -119,7 +120,7 @@ impl WorktreeOwners<'_> {
         let what = format!("'{}' is a copy of the worktree '{}'", here.path().display(), original.display());
         Err(Error::new(Code::WorkspaceNotOurs, what)
             .why("both share one index and HEAD, and checkpoints hold only the files of the original")
-            .hint(format!("cd '{}'    to work with the original", original.display()))
+            .hint(format!("cd {}    to work with the original", shell_word(&original.display().to_string())))
             .hint("git worktree add PATH    makes another worktree, to which you can move files of the copy"))
     }
 

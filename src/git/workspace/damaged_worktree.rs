@@ -1,5 +1,6 @@
 //! A worktree whose registration is damaged: where it is, what is wrong, and what a human can do.
 
+use axiom_base::shell_word::shell_word;
 use std::path::{Path, PathBuf};
 
 use axiom_model::base::names::Oid;
@@ -77,7 +78,7 @@ impl DamagedWorktree {
         match (&self.folder, self.parts.contains(&RegistrationFile::Head)) {
             (None, _) => "git worktree repair PATH    with the path of its folder".to_owned(),
             (Some(_), true) => format!("echo 'ref: refs/heads/BRANCH' > '{registration}/HEAD'    with the branch it was on"),
-            (Some(folder), false) => format!("git worktree repair '{}'", folder.display()),
+            (Some(folder), false) => format!("git worktree repair {}", shell_word(&folder.display().to_string())),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Branches in an operation: which must not move.
 
+use axiom_base::shell_word::shell_word;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -33,12 +34,12 @@ pub fn branches_are_free(ctx: &Context, operation: &JournaledOperation) -> Resul
         .collect();
     for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| !part.contains(entry.worktree.path())) {
         let path = entry.worktree.path();
-        let place = path.display();
+        let place = path.display().to_string();
         let is_meant = |branch: &RefName| moving.contains(branch) || heads.contains(branch);
         if let Some(branch) = entry.head.as_ref().and_then(Head::branch).filter(|branch| is_meant(branch)) {
             let error = Error::new(Code::BranchInUse, format!("{} is checked out in '{place}'", branch.short()));
             match &entry.locked {
-                _ if entry.present => return Err(error.hint(format!("git -C '{place}' switch --detach"))),
+                _ if entry.present => return Err(error.hint(format!("git -C {} switch --detach", shell_word(&place)))),
                 Some(reason) => return Err(gone_and_locked(error, path, reason)),
                 // The folder is missing: there is nothing to damage.
                 None if is_ours(ctx, path) => continue,
@@ -61,9 +62,10 @@ pub fn branches_are_free(ctx: &Context, operation: &JournaledOperation) -> Resul
 
 fn gone_and_locked(error: Error, path: &Path, reason: &str) -> Error {
     let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-    error
-        .why(format!("that folder is gone, and it is locked{reason}"))
-        .hint(format!("git worktree unlock '{}'; git worktree prune    if it is gone for good", path.display()))
+    error.why(format!("that folder is gone, and it is locked{reason}")).hint(format!(
+        "git worktree unlock {}; git worktree prune    if it is gone for good",
+        shell_word(&path.display().to_string())
+    ))
 }
 
 /// Whether a worktree is, or was, the workspace of a task.

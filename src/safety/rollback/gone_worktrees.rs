@@ -56,7 +56,8 @@ pub(super) fn with_gone(
     capture_with(&ctx.repo, &both.now.capture, (&files, &parts.index), extras).map(Some)
 }
 
-/// Refuses paths in worktrees that are gone, where no other one is around them: the command that makes theirs again is named.
+/// Refuses paths in worktrees that are gone, where no other one is around them, or git still lists them, so that their place is nobody
+/// else's: the command that makes theirs again is named.
 pub(super) fn refuse_outside(
     ctx: &Context,
     (document, captured): (&CheckpointDocument, &CheckpointCaptures),
@@ -65,7 +66,8 @@ pub(super) fn refuse_outside(
     for then in gone(document, captured) {
         let place = Path::new(&then.path);
         let is_around = captured.worktrees().any(|one| place.starts_with(one.worktree.path()));
-        if !is_around && paths.iter().any(|path| without_dots(path).starts_with(place)) {
+        let is_named = paths.iter().any(|path| without_dots(path).starts_with(place));
+        if is_named && (!is_around || ctx.repo.worktrees().worktree_at(place)?.is_some()) {
             return Err(Error::new(Code::WorkspaceBroken, format!("the worktree '{}' is gone", then.path))
                 .why(format!("checkpoint '{}' holds its files, and there is no worktree to bring them back to", document.name))
                 .hint(format!("{}    makes it again; then repeat the command", made_by(ctx, then, None)?)));

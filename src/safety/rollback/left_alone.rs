@@ -72,23 +72,28 @@ pub(super) fn main_left_alone(
 /// The command that makes a missing worktree again, to be run after `operation`, which may bring its branch back or delete
 /// it.
 pub(super) fn made_by(ctx: &Context, then: &WorkspaceState, operation: Option<&JournaledOperation>) -> Result<String> {
-    let path = &then.path;
+    let path = shell_word(&then.path);
+    // What stands in its place is the user's.
+    let is_taken = Path::new(&then.path).symlink_metadata().is_ok();
     let will_be_there = |branch: &RefName| {
         let moved = operation.and_then(|operation| operation.refs.iter().rfind(|change| change.name == *branch));
         moved.map_or_else(|| Ok(ctx.repo.refs().read_ref(branch)?.is_some()), |change| Ok(change.value.new.is_some()))
     };
+    let moved = moved_to(ctx, then)?;
     let add = match (&then.branch, &then.head) {
-        (Some(branch), _) if will_be_there(branch)? => format!("git worktree add '{path}' {}", branch.short_in_shell()),
-        (Some(branch), Some(commit)) => format!("git worktree add -b {} '{path}' {}", branch.short_in_shell(), commit.short()),
-        (Some(branch), None) => format!("git worktree add --orphan -b {} '{path}'", branch.short_in_shell()),
-        (None, Some(commit)) => format!("git worktree add --detach '{path}' {}", commit.short()),
-        (None, None) => format!("git worktree add --detach '{path}'"),
+        (_, Some(commit)) if is_taken && moved.is_some() => format!("git worktree add --detach {path} {}", commit.short()),
+        (Some(branch), _) if will_be_there(branch)? => format!("git worktree add {path} {}", branch.short_in_shell()),
+        (Some(branch), Some(commit)) => format!("git worktree add -b {} {path} {}", branch.short_in_shell(), commit.short()),
+        (Some(branch), None) => format!("git worktree add --orphan -b {} {path}", branch.short_in_shell()),
+        (None, Some(commit)) => format!("git worktree add --detach {path} {}", commit.short()),
+        (None, None) => format!("git worktree add --detach {path}"),
     };
-    if let Some(now) = moved_to(ctx, then)? {
-        return Ok(format!("git worktree move {} {}", shell_word(&now), shell_word(path)));
+    if let Some(now) = moved.filter(|_| !is_taken) {
+        return Ok(format!("git worktree move {} {path}", shell_word(&now)));
     }
-    Ok(match ctx.repo.worktrees().worktree_at(Path::new(path))? {
-        Some(entry) if entry.locked.is_some() => format!("git worktree unlock '{path}'; git worktree prune; {add}"),
+    let add = if is_taken { format!("mv {path} ELSEWHERE; {add}") } else { add };
+    Ok(match ctx.repo.worktrees().worktree_at(Path::new(&then.path))? {
+        Some(entry) if entry.locked.is_some() => format!("git worktree unlock {path}; git worktree prune; {add}"),
         Some(_) => format!("git worktree prune; {add}"),
         None => add,
     })
@@ -128,10 +133,11 @@ pub(super) fn refuse_from_there(
     let main = captured.main.worktree.path().display();
     let what = format!("a rollback to '{}' changes '{main}', and leaves this worktree alone", document.name);
     Err(Error::new(Code::InvalidInput, what)
-        .why(format!("'{path}' is a worktree of your own"))
+        .why(format!("{path} is a worktree of your own"))
         .hint(format!("git axiom rollback checkpoint {} --worktree .    rolls back only this worktree", document.name))
         .hint(format!(
-            "git -C '{main}' axiom rollback checkpoint {}    rolls back that one, and leaves this one alone",
+            "git -C {} axiom rollback checkpoint {}    rolls back that one, and leaves this one alone",
+            shell_word(&main.to_string()),
             document.name
         )))
 }

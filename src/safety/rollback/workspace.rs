@@ -1,5 +1,6 @@
 //! Planning what happens to a task's workspace in a rollback: it is restored, moved to the trash, recreated, or forgotten.
 
+use axiom_base::shell_word::shell_word;
 use axiom_model::checkpoint::document::{CheckpointDocument, WorkspaceState};
 use axiom_model::checkpoint::submodules::HeldSubmodule;
 use std::path::Path;
@@ -196,7 +197,7 @@ pub fn not_locked(workspace: &Workspace, locked: Option<&str>) -> Result<()> {
         None | Some("initializing") => Ok(()),
         Some(reason) => {
             let error = Error::new(Code::InTheWay, format!("the workspace '{}' is locked", workspace.path))
-                .hint(format!("git worktree unlock '{}'", workspace.path));
+                .hint(format!("git worktree unlock {}", shell_word(&workspace.path)));
             Err(if reason.is_empty() { error } else { error.why(reason.to_owned()) })
         }
     }

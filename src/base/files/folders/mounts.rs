@@ -1,6 +1,7 @@
 //! Mounts within a folder. Device numbers are not enough to find them: a bind mount can have that of its folder, and a btrfs
 //! subvolume has one of its own without being a mount.
 
+use crate::shell_word::shell_word;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Code, Error, Result};
@@ -37,7 +38,7 @@ pub fn holds_mount(place: &Path, mount: &Path) -> Error {
     };
     Error::new(Code::HoldsMount, format!("'{}' is neither moved nor deleted", place.display()))
         .why(what)
-        .hint(format!("umount '{}'    then try again", mount.display()))
+        .hint(format!("umount {}    then try again", shell_word(&mount.display().to_string())))
 }
 
 /// The path as the kernel writes it. If its last part is a link, that is not followed.

@@ -6,6 +6,7 @@
 
 #![allow(clippy::disallowed_methods)]
 
+use crate::shell_word::shell_word;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -169,7 +170,7 @@ fn is_private(stat: &Stat, path: &Path) -> Result<()> {
     let mode = stat.st_mode & 0o7777;
     if mode & 0o077 != 0 {
         return Err(not_private(path, &format!("others may enter it: its mode is {mode:04o}"))
-            .hint(format!("chmod 700 '{}'    if you know what is in it", path.display())));
+            .hint(format!("chmod 700 {}    if you know what is in it", shell_word(&path.display().to_string()))));
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ pub(in crate::attach) fn head_since(
     let entry = ctx.repo.worktrees().worktree_at(Path::new(worktree))?.filter(|entry| entry.present);
     let Some(entry) = entry else {
         return Err(Error::new(Code::InvalidInput, format!("the worktree '{worktree}' is gone"))
-            .hint("git axiom rollback --prompt NUMBER --all-worktrees"));
+            .hint(format!("git axiom rollback checkpoint {} --all-worktrees", document.name)));
     };
     let now = position(&ctx.repo.refs().head(&entry.worktree)?);
     let then = head_then(document, worktree);

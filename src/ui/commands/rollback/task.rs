@@ -17,6 +17,7 @@ use axiom_agents::revert_task as op;
 use axiom_agents::revert_task::{TaskRollbackOutcome, TaskRollbackPreview, TaskRollbackRequest};
 use axiom_agents::supervise::SupervisorOptions;
 use axiom_base::error::{Code, Error, Exit, Result};
+use axiom_base::shell_word::shell_word;
 use axiom_model::base::ids::{GateId, TaskId};
 use axiom_model::work::gates::gate::AfterHalt;
 use axiom_safety::context::handle::Context;
@@ -149,10 +150,11 @@ fn to_settle(screen: &mut Screen, preview: &TaskRollbackPreview, path: &Path) ->
         format!(
             "'{0}' conflicts with what was done since. Resolve it in {place}, where a git revert is in progress:\n{1}\
              There: edit, git add, git revert --continue. Then: {2}\n\
-             To give it up: git worktree remove --force '{place}'\n",
+             To give it up: git worktree remove --force {3}\n",
             preview.task_id,
             files.concat(),
-            preview.resolve
+            preview.resolve,
+            shell_word(&place)
         )
     })?;
     // The error is part of the text that was printed.
