@@ -209,6 +209,7 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         cut_off: false,
         conflict_round: None,
         discarded: false,
+        end_unseen: false,
     };
     writer.push(Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) });
     writer.push(Event::WorkReleased {

@@ -216,6 +216,7 @@ impl Scratch {
             cut_off: false,
             conflict_round: None,
             discarded: false,
+            end_unseen: false,
         };
         self.append(vec![
             Event::IterationIntended {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::plan;
-use axiom_base::error::{Error, Result};
+use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_base::own_process::threads;
 use axiom_git::{DamagedWorktree, FEW_WORKTREES, GitLockOwner, Head, Worktree, WorktreeOwner, named_by};
@@ -43,7 +43,9 @@ pub fn find(ctx: &Context) -> Result<Vec<BlockingCondition>> {
     found.extend(worktrees(ctx, &damaged)?);
     found.extend(left_over(ctx)?);
     found.extend(plan_cut_off(ctx)?);
-    if not_purging(ctx.repo.common_dir(), VerbPurpose::Write).is_err() {
+    // Whoever purges holds the supervisor's lock.
+    let is_half_done = |error: Error| error.code() == Code::OperationOpen;
+    if not_purging(ctx.repo.common_dir(), VerbPurpose::Write).err().is_some_and(is_half_done) && !ctx.supervisor_alive()? {
         found.push(BlockingCondition::PurgeCutOff);
     }
     // An interrupted operation is ended first; that changes what can be captured.

@@ -215,23 +215,28 @@ impl WorkspaceDamage<'_> {
         files::sync_dir(worktree.git_dir()).map(|()| true)
     }
 
-    /// Whether an index is there and is not what git wrote: nothing, or with a sum that is not that of its content. Of a split index both
-    /// files are needed.
+    /// Whether an index is there and is not what git wrote. Of a split index both files are needed.
     fn is_torn(&self, index: &Path) -> bool {
         if !std::fs::symlink_metadata(index).is_ok_and(|meta| meta.is_file()) {
             return false;
         }
         let Ok(content) = std::fs::read(index) else { return false };
+        let shared = edit::shared_index(&content, self.repo.hash()).map(|name| index.with_file_name(name));
+        let is_lost = |shared: &Path| std::fs::read(shared).map_or(true, |content| !self.is_whole(shared, &content));
+        !self.is_whole(index, &content) || shared.is_some_and(|shared| is_lost(&shared))
+    }
+
+    /// Whether the file of an index has content, and the sum is that of it.
+    fn is_whole(&self, index: &Path, content: &[u8]) -> bool {
         let hash = self.repo.hash();
-        let Some(end) = content.len().checked_sub(hash.bytes()) else { return true };
+        let Some(end) = content.len().checked_sub(hash.bytes()) else { return false };
         let (body, sum) = content.split_at(end);
         // With 'index.skipHash' git writes zeros; so may a power loss.
         let is_whole = match sum.iter().all(|byte| *byte == 0) {
             true => file::read(self.repo, index).is_some(),
             false => hash.digest(body).is_ok_and(|digest| digest == sum),
         };
-        let shared = edit::shared_index(&content, hash).map(|name| index.with_file_name(name));
-        !body.starts_with(b"DIRC") || !is_whole || shared.is_some_and(|shared| !shared.is_file() || self.is_torn(&shared))
+        body.starts_with(b"DIRC") && is_whole
     }
 }
 

@@ -91,6 +91,8 @@ struct OperationNature {
     asked: Option<String>,
     /// Whether that was to block what agents worked on.
     asked_to_block: bool,
+    /// Whether the session did what was asked for in it.
+    was_done: bool,
     rank: u8,
 }
 
@@ -220,7 +222,7 @@ impl OperationRecord {
         let tasks = !self.tasks.added.is_empty() || self.tasks.edits.iter().any(|edit| !is_work(edit));
         let moves = self.moves() && !self.nature.only_tidies;
         // The agent's work on it ends with that, which is recorded apart from it where a session does it.
-        let blocks = self.nature.asked_to_block && self.nature.asked.is_some();
+        let blocks = self.nature.asked_to_block && self.nature.was_done;
         self.progress == OperationRecordState::Done
             && !self.nature.is_housekeeping
             && (moves || tasks || blocks || self.brought_back.is_any())

@@ -133,7 +133,7 @@ pub fn stuck(state: &State) -> Vec<&Task> {
 
 /// The commands for one of them.
 pub fn commands_of_stuck(state: &State, id: &TaskId) -> Vec<String> {
-    let has_run = state.record.tasks.get(id).is_some_and(|record| record.iterations > 0);
+    let has_run = state.record.tasks.get(id).is_some_and(|record| record.last_run.is_some());
     let output = has_run.then(|| format!("git axiom output {id}    shows what its agent printed"));
     output.into_iter().chain([format!("git axiom task unblock {id}    makes it pending again")]).collect()
 }

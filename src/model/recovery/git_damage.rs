@@ -12,7 +12,7 @@ const NAMED: usize = 20;
 /// Something of git's that is damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitDamage {
-    /// The index of a worktree is empty or cut off.
+    /// The index of a worktree is empty or cut off, or the file is that a split one has its other entries in.
     Index {
         /// The path of the worktree.
         worktree: String,
@@ -112,7 +112,7 @@ impl GitDamage {
         match self {
             Self::Index { worktree } => {
                 format!(
-                    "the index of '{worktree}' is empty or cut off: it is made again from the commit; the damaged file is kept, no file changes"
+                    "the index of '{worktree}' cannot be read whole: it is made again from the commit; what is there of it is kept, no file changes"
                 )
             }
             Self::Ref { name, worktree, .. } => {

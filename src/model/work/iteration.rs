@@ -115,6 +115,9 @@ pub struct IterationReport {
     /// Whether what its agent said in it does not count: it was killed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub discarded: bool,
+    /// Whether nobody recorded when it ended: its time is known to its last sign of life, and may have been more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub end_unseen: bool,
 }
 
 impl IterationReport {

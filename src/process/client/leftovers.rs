@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use rustix::process::Signal;
 
 use crate::os::family::FAMILY;
+use crate::os::foreground::is_alive;
 use crate::os::process_id::ProcessId;
 use crate::os::sys::{self, ProcessEntry, ProcessTable};
 use crate::run_folder::record_files;
@@ -68,7 +69,7 @@ pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversOutcome> {
     }
     let (marker, noted) = (marker(record), noted(record)?);
     let done = end_all(&|table| find(table, &marker, &noted));
-    if !done.ended.is_empty() {
+    if record.program.is_some_and(|program| done.ended.contains(&program.pid)) {
         note_alive(&record.dir);
     }
     // Only scratch files: a failure, such as a mount in it, must not stop the task.
@@ -205,14 +206,13 @@ pub fn is_any_left(record: &KeeperRecord) -> Result<bool> {
     Ok(count_left(std::slice::from_ref(record))? > 0)
 }
 
-/// Until when something of an iteration worked at least, whose last sign of life was at `sign`; `None` where it still works, be it without
-/// its keeper.
+/// Until when the program of an iteration worked at least, whose last sign of life was at `sign`; `None` where it still works, be it without
+/// its keeper. A server that it started and left does not.
 pub fn worked_until(run: &Path, state: &KeeperState, sign: Timestamp) -> Option<Timestamp> {
     match state {
         KeeperState::Ended(exit) => Some(exit.ended_at),
         KeeperState::Starting | KeeperState::Alive(_) => None,
-        // What cannot be looked at is taken for nothing.
-        KeeperState::Dead(record) if is_any_left(record).unwrap_or_default() => None,
+        KeeperState::Dead(record) if record.program.is_some_and(is_alive) => None,
         KeeperState::Dead(_) | KeeperState::Unproved(_) | KeeperState::NotStarted => Some(lived_until(run, sign)),
     }
 }

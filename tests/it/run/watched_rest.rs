@@ -207,7 +207,6 @@ fn a_rollback_names_the_gates_that_are_open_after_it() {
     for (mode, waits_at_gate) in [("review", true), ("autopilot", false)] {
         let world = World::new();
         world.task("t", "echo 1 > t.txt", &[]);
-        world.task("later", "echo 2 > later.txt", &["--after", "t"]);
         let go = world.beside("go").display().to_string();
         world.env.git(&["config", "axiom.merge.verify", &format!("while [ ! -f '{go}' ]; do sleep 0.05; done")]);
         let live = world.start(&["--mode", mode, "--agents", "1"]);

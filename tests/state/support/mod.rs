@@ -143,6 +143,7 @@ fn report(salt: u32) -> IterationReport {
         cut_off: false,
         conflict_round: None,
         discarded: false,
+        end_unseen: false,
     }
 }
 

@@ -46,11 +46,19 @@ impl SessionCore<'_> {
         let decision = match open_decision(self.desk.ctx, &work.task) {
             Some(decided) => decided.decision.clone(),
             None => {
-                let Some((decision, puts_aside)) = self.decision(agent, work)? else { return Ok(false) };
-                if CrashedTaskFate::of(&decision, retries_used_up(self.desk.ctx, &work.task)) == CrashedTaskFate::Failed {
+                let decided = self.decision(agent, work);
+                let is_last = retries_used_up(self.desk.ctx, &work.task);
+                let gives_up = match &decided {
+                    Ok(Some((decision, _))) => CrashedTaskFate::of(decision, is_last) == CrashedTaskFate::Failed,
+                    Ok(None) => false,
+                    // What cannot be looked at is not complete.
+                    Err(_) => is_last && !self.setup.options.after_crash.decided.contains_key(&work.task),
+                };
+                if gives_up {
                     self.tasks.count_crash(None);
                     return self.release_given_up(agent, &work.task).map(|()| true);
                 }
+                let Some((decision, puts_aside)) = decided? else { return Ok(false) };
                 self.desk.ctx.act_as(who_orders(&decision, &self.desk.by))?;
                 self.desk.ctx.append(Event::RecoveryDecided {
                     agent: agent.clone(),

@@ -170,6 +170,7 @@ fn report_of(ctx: &Context, setup: &SessionSetup, ran: EndedIteration<'_>, kept:
         cut_off,
         conflict_round: kept.conflict_round,
         discarded: false,
+        end_unseen: exit.is_none() && ran_ms > 0,
     }
 }
 

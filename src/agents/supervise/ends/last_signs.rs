@@ -41,8 +41,10 @@ impl AgentRuns {
             KeeperState::Dead(record) | KeeperState::Unproved(record) => Some(record.started_at),
             KeeperState::NotStarted | KeeperState::Starting | KeeperState::Alive(_) | KeeperState::Ended(_) => None,
         };
+        // Of one that was not started, its lock says nothing: whoever withdraws it holds that.
+        let Some(began) = began else { return (0, Some(sign)) };
         let until = worked_until(run, &state, sign).unwrap_or_else(env::now);
-        (began.and_then(|began| u64::try_from(until.duration_since(began).as_millis()).ok()).unwrap_or(0), Some(until))
+        (u64::try_from(until.duration_since(began).as_millis()).unwrap_or(0), Some(until))
     }
 
     pub(crate) fn last_sign(&self, ctx: &Context, agent: &AgentId, work: &AgentWork) -> Timestamp {

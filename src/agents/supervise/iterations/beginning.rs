@@ -150,6 +150,7 @@ impl SessionCore<'_> {
             cut_off: false,
             conflict_round: None,
             discarded: false,
+            end_unseen: false,
         };
         self.desk.step(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         let run = self.runs.at(agent);

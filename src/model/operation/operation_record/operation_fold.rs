@@ -112,10 +112,10 @@ impl OperationFold {
         }
         if let Event::RequestHandled { id, done, .. } = event
             && let Some(asked) = self.asked.remove(id)
-            && !done
         {
-            self.all[asked].nature.asked = None;
-            self.all[asked].nature.was_refused = true;
+            let nature = &mut self.all[asked].nature;
+            (nature.was_done, nature.was_refused) = (*done, !done);
+            nature.asked = nature.asked.take().filter(|_| *done);
         }
     }
 

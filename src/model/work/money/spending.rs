@@ -156,7 +156,7 @@ impl UsageTally {
         }
         let cut_off = report.cut_off || matches!(report.outcome, IterationOutcome::Stopped | IterationOutcome::Crashed);
         self.iterations = self.iterations.saturating_add(u64::from(report.counts()));
-        self.time_doubt = self.time_doubt.saturating_add(u64::from(report.outcome == IterationOutcome::Crashed));
+        self.time_doubt = self.time_doubt.saturating_add(u64::from(report.end_unseen));
         self.used((report.tokens, report.cost_usd.and_then(Usd::of)), report.duration_ms, cut_off, most);
     }
 

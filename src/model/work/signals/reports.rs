@@ -362,6 +362,7 @@ mod tests {
             cut_off: false,
             conflict_round: None,
             discarded: false,
+            end_unseen: false,
         };
         let mut reports = TaskReports::default();
         reports.iterated(&of(&["a", "b"]), Timestamp::UNIX_EPOCH);

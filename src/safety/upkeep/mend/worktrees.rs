@@ -68,7 +68,7 @@ pub fn indexes(ctx: &Context, report: &mut RepairReport) -> Result<()> {
         match ctx.repo.workspace_damage().mend_torn_index(worktree, &trash) {
             Ok(false) => {}
             Ok(true) => report.done.push(format!(
-                "the index of '{place}' was empty or cut off, and was made again from its commit; what was there is in '{}'",
+                "the index of '{place}' could not be read whole, and was made again from its commit; what was there is in '{}'",
                 trash.display()
             )),
             Err(error) => report.left.push(format!("the index of '{place}' could not be made again: {error}")),

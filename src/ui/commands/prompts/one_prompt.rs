@@ -31,9 +31,11 @@ struct OnePromptJson<'a> {
 pub(super) fn show(number: u32, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_with_usable_config(VerbPurpose::Look, global, screen)?;
     let (mut prompt, diff) = (prompts::one(&ctx, number)?, prompts::diff(&ctx, number)?);
-    if diff.files.is_empty() {
+    if prompt.elsewhere.is_empty() {
         // The list counts until the newest checkpoint, this is so until now.
-        (prompt.files, prompt.insertions, prompt.deletions) = (Some(0), Some(0), Some(0));
+        let sum = |of: fn(&(u64, u64)) -> u64| Some(diff.files.iter().filter_map(|file| file.lines.as_ref()).map(of).sum());
+        prompt.files = Some(diff.files.len());
+        (prompt.insertions, prompt.deletions) = (sum(|lines| lines.0), sum(|lines| lines.1));
     }
     let answer = OnePromptJson { prompt: &prompt, commits: diff::commits(&diff.commits), changed: diff::files(&diff) };
     screen.answer(&answer, || in_words(&prompt, &diff))?;
