@@ -78,7 +78,7 @@ impl<'a> TaskGroupTree<'a> {
     fn waits_at_gates(&self) -> HashMap<&'a TaskId, Timestamp> {
         let mut since = HashMap::new();
         // Whose start was rejected waits there until a session has blocked it.
-        let rejected = |gate: &Gate| gate.kind == GateKind::Claim && is_rejected(gate);
+        let rejected = |gate: &Gate| (gate.kind == GateKind::Claim || gate.is_about_start()) && is_rejected(gate);
         let gates = self.state.restorable.gates.values().filter(|gate| gate.decision.is_none() || rejected(gate));
         for gate in gates.filter(|gate| is_of_use(self.state, gate, |id| self.may_start(id))) {
             if let Some(task) = &gate.task_id {

@@ -293,3 +293,20 @@ fn a_question_of_what_is_put_away_asks_nobody() {
     world.env.ok(&["undo", "--yes"]);
     assert_eq!(world.gate_ids(), ["claim-q", "question-q"]);
 }
+
+/// Its next session blocks it at once, as one whose claim was rejected.
+#[test]
+fn a_task_whose_review_was_rejected_is_not_ready() {
+    let world = World::new();
+    world.task("t", "true", &["--verify", "false"]);
+    let live = world.start_staying("1");
+    world.wait_for_gate("human-review-t");
+    world.quits_well(live);
+    let counts = || {
+        let progress = world.env.json(&["status"])["progress"].clone();
+        (progress["ready"].as_u64(), progress["atGates"].as_u64())
+    };
+    assert_eq!(counts(), (Some(0), Some(1)));
+    world.env.ok(&["gate", "reject", "human-review-t", "--reason", "no"]);
+    assert_eq!(counts(), (Some(0), Some(1)));
+}
