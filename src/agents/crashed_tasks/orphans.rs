@@ -26,7 +26,7 @@ use axiom_model::work::signals::report_parts::TaskCaptureRecord;
 use axiom_model::work::signals::reports::TaskReports;
 use axiom_process::client::leftovers::worked_until;
 use axiom_process::run_folder::records::{EndCause, KeeperState};
-use axiom_process::{IterationState, iteration_state, keeper_state, read_signals};
+use axiom_process::{IterationState, iteration_state, read_signals};
 use axiom_safety::checkpoint::live::live_ref;
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::output::last;
@@ -252,11 +252,12 @@ fn cut_off(
     let kept = captured.max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
     let anew = decision.action == CrashAction::RestartTask;
     let is_there = facts.work.changed > 0 && facts.place == WorkPlace::There;
+    let keeper = usage::keeper_of(&run);
     let piece = CrashedTaskTimes {
         begun: work.claimed_at,
-        ended: worked_until(&run, &keeper_state(&run).unwrap_or(KeeperState::NotStarted), saved_at).unwrap_or_else(env::now),
+        ended: worked_until(&run, &keeper, saved_at).unwrap_or_else(env::now),
         kept,
-        worked: worked(ctx, &work.task, usage::ran(&run, env::now(), Some(saved_at))),
+        worked: worked(ctx, &work.task, usage::ran((&run, &keeper), env::now(), Some(saved_at))),
         progress: facts.progress,
         anew,
         is_there,

@@ -5,12 +5,12 @@
 //! the rollback is requested again; then the target branch moves to what was committed in the worktree. To abandon it, the
 //! user removes it: `git worktree remove --force`.
 
-use axiom_base::shell_word::shell_word;
 use std::path::{Path, PathBuf};
 
 use crate::merge::{nothing_in_progress, uncommitted};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::shell_word::shell_word;
 use axiom_git::{GitOperation, WorkspaceBranch, Worktree};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName};

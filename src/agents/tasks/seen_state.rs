@@ -13,7 +13,7 @@ use axiom_model::state::current_state::State;
 use axiom_model::work::agent::Agent;
 use axiom_model::work::signals::signal::AgentSignal;
 use axiom_model::work::tasks::branch_names;
-use axiom_process::{KeeperState, keeper_state, read_signals};
+use axiom_process::{KeeperState, read_signals};
 use axiom_safety::context::handle::Context;
 
 /// The state, where nobody attends to agents with what their keepers have of them that is not recorded.
@@ -41,11 +41,12 @@ pub fn with_what_runs(ctx: &Context, now: Timestamp) -> Result<Cow<'_, State>> {
     for (agent, token) in in_iterations(ctx.state()) {
         let Some(work) = &agent.work else { continue };
         let run = ctx.layout().agents().run(&agent.id, token);
-        if matches!(keeper_state(&run), Ok(KeeperState::NotStarted | KeeperState::Starting) | Err(_)) {
+        let keeper = usage::keeper_of(&run);
+        if matches!(keeper, KeeperState::NotStarted | KeeperState::Starting) {
             continue;
         }
-        let ran = usage::ran(&run, now, None);
-        let is_cut_off = usage::is_cut_off(&run);
+        let ran = usage::ran((&run, &keeper), now, None);
+        let is_cut_off = usage::is_cut_off(&run, &keeper);
         let record = seen.to_mut().record.tasks.entry(work.task.clone()).or_default();
         record.iterations = record.iterations.saturating_add(1);
         record.duration_ms = record.duration_ms.saturating_add(ran);

@@ -41,7 +41,7 @@ pub fn used_of(ctx: &Context, task: &Task, now: Timestamp) -> Vec<BudgetUsage> {
 pub(crate) fn seen(ctx: &Context, (agent, task): (&Agent, &Task), limits: BudgetLimits, now: Timestamp) -> RunningIterationUsage {
     let (Some(token), Some(work)) = (agent.token(), &agent.work) else { return RunningIterationUsage::default() };
     let run = ctx.layout().agents().run(&agent.id, token);
-    let time_ms = ran(&run, now, None);
+    let time_ms = ran((&run, &keeper_of(&run)), now, None);
     let only_time = RunningIterationUsage { time_ms, ..RunningIterationUsage::default() };
     if limits.max_cost.is_none() && limits.max_tokens.is_none() {
         return only_time;
@@ -52,22 +52,26 @@ pub(crate) fn seen(ctx: &Context, (agent, task): (&Agent, &Task), limits: Budget
     }
 }
 
-/// How long the program of the run in this folder has run, in milliseconds; of one that was cut off, until its last sign of life at least.
-pub(crate) fn ran(run: &Path, now: Timestamp, sign: Option<Timestamp>) -> u64 {
-    let state = keeper_state(run).unwrap_or(KeeperState::NotStarted);
-    let began = match &state {
+/// What the folder of a run says of its keeper; what cannot be read is taken for that of none.
+pub(crate) fn keeper_of(run: &Path) -> KeeperState {
+    keeper_state(run).unwrap_or(KeeperState::NotStarted)
+}
+
+/// How long the program of the run in this folder has run, whose keeper this is, in milliseconds; of one that was cut off, until its last
+/// sign of life at least.
+pub(crate) fn ran((run, keeper): (&Path, &KeeperState), now: Timestamp, sign: Option<Timestamp>) -> u64 {
+    let began = match keeper {
         KeeperState::Ended(exit) => return exit.millis(),
         KeeperState::Alive(record) | KeeperState::Dead(record) | KeeperState::Unproved(record) => record.started_at,
         KeeperState::NotStarted | KeeperState::Starting => return 0,
     };
-    let until = worked_until(run, &state, sign.unwrap_or(began)).unwrap_or(now);
+    let until = worked_until(run, keeper, sign.unwrap_or(began)).unwrap_or(now);
     u64::try_from(until.duration_since(began).as_millis()).unwrap_or(0)
 }
 
-/// Whether nobody recorded the end of the run in this folder, and nothing of it runs any more.
-pub(crate) fn is_cut_off(run: &Path) -> bool {
-    let state = keeper_state(run).unwrap_or(KeeperState::NotStarted);
-    matches!(state, KeeperState::Dead(_) | KeeperState::Unproved(_)) && worked_until(run, &state, Timestamp::MIN).is_some()
+/// Whether nobody recorded the end of the run in this folder, whose keeper this is, and its program does not run any more.
+pub(crate) fn is_cut_off(run: &Path, keeper: &KeeperState) -> bool {
+    matches!(keeper, KeeperState::Dead(_) | KeeperState::Unproved(_)) && worked_until(run, keeper, Timestamp::MIN).is_some()
 }
 
 /// The limits of a task that are reached, with what runs for it, as a session would find.
@@ -87,7 +91,10 @@ pub(crate) fn waits_when_cut_off(ctx: &Context, (agent, task): (&Agent, &Task), 
     let limits = limits_of(task, ctx.config.budget.of_a_task());
     let run = ctx.layout().agents().run(&agent.id, agent.token()?);
     let now = env::now();
-    let seen = RunningIterationUsage { time_ms: ran(&run, now, Some(sign)), ..seen(ctx, (agent, task), limits, now) };
+    let seen = RunningIterationUsage {
+        time_ms: ran((&run, &keeper_of(&run)), now, Some(sign)),
+        ..seen(ctx, (agent, task), limits, now)
+    };
     waits_for_budget(ctx, task, seen)
 }
 

@@ -1,8 +1,8 @@
 //! A worktree whose registration is damaged: where it is, what is wrong, and what a human can do.
 
-use axiom_base::shell_word::shell_word;
 use std::path::{Path, PathBuf};
 
+use axiom_base::shell_word::shell_word;
 use axiom_model::base::names::Oid;
 use axiom_model::recovery::torn::is_torn;
 

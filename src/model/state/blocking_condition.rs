@@ -224,7 +224,6 @@ impl BlockingCondition {
     /// How to resolve it.
     pub fn way_out(&self) -> ConditionRemedy {
         let by_hand = |hints: &[String]| ConditionRemedy::ByHand(hints.to_vec());
-        let word = |path: &String| shell_word(path);
         match self {
             Self::DeadLock { .. }
             | Self::CheckpointRefsGone { .. }
@@ -246,16 +245,16 @@ impl BlockingCondition {
             Self::Git(damage) if damage.recovers() => ConditionRemedy::Recover,
             Self::Git(damage) => by_hand(&damage.by_hand()),
             Self::NotTheWorktree { path, workspace: false, taken: true, .. } => by_hand(&[
-                format!("mv {} ELSEWHERE && git worktree prune    if you no longer need that worktree", word(path)),
-                format!("git worktree repair {}    if its files are right and only its .git is missing", word(path)),
+                format!("mv {} ELSEWHERE && git worktree prune    if you no longer need that worktree", shell_word(path)),
+                format!("git worktree repair {}    if its files are right and only its .git is missing", shell_word(path)),
             ]),
             Self::NotTheWorktree { path, workspace: false, taken: false, .. } => by_hand(&[
-                format!("git worktree repair {}    if its files are right and only its .git is missing", word(path)),
+                format!("git worktree repair {}    if its files are right and only its .git is missing", shell_word(path)),
                 "git worktree prune    if you no longer need that worktree: removes its entry, and no file of the folder"
                     .to_owned(),
             ]),
             Self::WorktreeMoved { now_at: Some(now_at), .. } => {
-                by_hand(&[format!("git worktree repair {}    tells git where it is", word(now_at))])
+                by_hand(&[format!("git worktree repair {}    tells git where it is", shell_word(now_at))])
             }
             Self::WorktreeMoved { now_at: None, .. } => by_hand(&[
                 "git worktree repair PATH    if it was moved: tells git where it is".to_owned(),
@@ -264,13 +263,13 @@ impl BlockingCondition {
             Self::LeftWorkspace { path, branch } => by_hand(&[
                 format!(
                     "git worktree move {} ELSEWHERE && git branch -m {branch} ANOTHER    keeps its work under other names",
-                    word(path)
+                    shell_word(path)
                 ),
-                format!("git worktree remove --force {} && git branch -D {branch}    deletes its work", word(path)),
+                format!("git worktree remove --force {} && git branch -D {branch}    deletes its work", shell_word(path)),
             ]),
             Self::LeftBranch { branch } => by_hand(&[format!("git branch -m {branch} ANOTHER    keeps it under another name")]),
             Self::NotCaptured { path, .. } => by_hand(&[
-                format!("git -C {} status    shows what git reports; fix that", word(path)),
+                format!("git -C {} status    shows what git reports; fix that", shell_word(path)),
                 "git axiom gate list    its task waits there".to_owned(),
             ]),
             Self::PlanCutOff { .. } => by_hand(&["git axiom plan recover    offers the choices".to_owned()]),

@@ -1,12 +1,12 @@
 //! Branches in an operation: which must not move.
 
-use axiom_base::shell_word::shell_word;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::context::handle::Context;
 use crate::folders::workspace_folder;
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::shell_word::shell_word;
 use axiom_git::Head;
 use axiom_model::base::names::RefName;
 use axiom_model::journal::journaled::JournaledOperation;

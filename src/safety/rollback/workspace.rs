@@ -1,6 +1,5 @@
 //! Planning what happens to a task's workspace in a rollback: it is restored, moved to the trash, recreated, or forgotten.
 
-use axiom_base::shell_word::shell_word;
 use axiom_model::checkpoint::document::{CheckpointDocument, WorkspaceState};
 use axiom_model::checkpoint::submodules::HeldSubmodule;
 use std::path::Path;
@@ -25,6 +24,7 @@ use super::submodules;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
 use crate::operation::planned_changes::AffectedWorkspaceLine;
 use crate::operation::recorded_head::head_state;
+use axiom_base::shell_word::shell_word;
 
 /// Adds the changes of a task's workspace to the operation and the preview.
 pub(super) fn add_workspace(

@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use crate::crashed_tasks::orphans::last_sign;
 use crate::crashed_tasks::scan;
 use crate::supervise::core::agent_runs::AgentRuns;
+use crate::tasks::usage;
 use axiom_base::env;
 use axiom_model::base::ids::AgentId;
 use axiom_model::work::agent::AgentWork;
 use axiom_model::work::iteration_marker::{CutOffPoint, LastHeard};
 use axiom_process::client::leftovers::worked_until;
-use axiom_process::keeper_state;
 use axiom_process::run_folder::records::KeeperState;
 use axiom_safety::context::handle::Context;
 
@@ -36,14 +36,14 @@ impl AgentRuns {
         run: &Path,
     ) -> (u64, Option<Timestamp>) {
         let sign = self.watch(agent).and_then(|watch| watch.last_sign).unwrap_or_else(|| self.last_sign(ctx, agent, work));
-        let state = keeper_state(run).unwrap_or(KeeperState::NotStarted);
-        let began = match &state {
+        let keeper = usage::keeper_of(run);
+        let began = match &keeper {
             KeeperState::Dead(record) | KeeperState::Unproved(record) => Some(record.started_at),
             KeeperState::NotStarted | KeeperState::Starting | KeeperState::Alive(_) | KeeperState::Ended(_) => None,
         };
         // Of one that was not started, its lock says nothing: whoever withdraws it holds that.
         let Some(began) = began else { return (0, Some(sign)) };
-        let until = worked_until(run, &state, sign).unwrap_or_else(env::now);
+        let until = worked_until(run, &keeper, sign).unwrap_or_else(env::now);
         (u64::try_from(until.duration_since(began).as_millis()).unwrap_or(0), Some(until))
     }
 

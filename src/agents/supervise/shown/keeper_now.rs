@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
+use crate::tasks::usage;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
 use axiom_model::work::agent::{Agent, IterationStage};
@@ -41,7 +42,7 @@ pub fn cut_off(ctx: &Context) -> Result<HashSet<TaskId>> {
 pub(crate) fn worked_until(ctx: &Context, agent: &Agent, sign: Timestamp) -> Option<Timestamp> {
     let Some(token) = agent.token() else { return Some(sign) };
     let run = ctx.layout().agents().run(&agent.id, token);
-    leftovers::worked_until(&run, &keeper_state(&run).unwrap_or(KeeperState::NotStarted), sign)
+    leftovers::worked_until(&run, &usage::keeper_of(&run), sign)
 }
 
 impl KeeperObservation {

@@ -1,13 +1,13 @@
 //! Mounts within a folder. Device numbers are not enough to find them: a bind mount can have that of its folder, and a btrfs
 //! subvolume has one of its own without being a mount.
 
-use crate::shell_word::shell_word;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Code, Error, Result};
 
 use crate::files::folder_entries;
 use crate::platform;
+use crate::shell_word::shell_word;
 
 /// The mount points at or below `place`, sorted. Empty where there is nothing at `place`.
 ///

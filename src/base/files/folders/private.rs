@@ -6,7 +6,6 @@
 
 #![allow(clippy::disallowed_methods)]
 
-use crate::shell_word::shell_word;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,6 +17,7 @@ use rustix::io::Errno;
 
 use crate::error::{Code, Error, Result};
 use crate::files::retry_interrupted::open_at;
+use crate::shell_word::shell_word;
 
 /// An open folder that belongs to this user alone.
 #[derive(Debug)]
