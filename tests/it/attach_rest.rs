@@ -45,6 +45,8 @@ fn without_our_folder_the_net_is_not_silently_off() {
     let env = TestEnv::new();
     env.ok(&["init"]);
     prompt(&env, "s", &env.repo());
+    // The joiner that the prompt started writes there, too.
+    crate::attach_session::settle(&env.repo().join(".git"));
     std::fs::remove_dir_all(env.axiom_dir()).unwrap();
     assert!(!prompt(&env, "s", &env.repo()).stdout.contains("ask"));
     let asked = risky(&env, "claude");
