@@ -144,6 +144,11 @@ impl RunningMergeCheck {
         Some(RunningStep { name, place: now.place + passed, of: now.of + passed, ..now })
     }
 
+    /// Whether a persona looks.
+    pub fn is_look(&self) -> bool {
+        self.running.is_look()
+    }
+
     /// The same, for people who look.
     pub fn doing(&self) -> Option<SupervisorActivity> {
         let now = self.now()?;

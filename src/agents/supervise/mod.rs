@@ -48,6 +48,7 @@ use shown::notice::SessionWatcher;
 use turns::AgentTurnsUntil;
 
 use crate::interventions;
+use crate::merge::merge_verification::RunningMergeCheck;
 use crate::repair::OnHumanOperation;
 pub use attend::{AttendRequest, attend};
 use axiom_base::env;
@@ -243,7 +244,8 @@ impl<'a> Supervisor<'a> {
         }
         self.core.runs.clear_ended();
         self.core.leaving.clear(&mut self.core.desk);
-        self.iterations.clock.keep_time(self.core.desk.ctx, &self.core.runs);
+        let merge_look = self.merges.merge_check.as_ref().is_some_and(RunningMergeCheck::is_look);
+        self.iterations.clock.keep_time(merge_look || self.core.runs.programs_run(self.core.desk.ctx));
         let mut busy = match self.look_at_space()? {
             SpaceCheckOutcome::GiveUp => return Ok(Some(SessionOutcome::Quit)),
             SpaceCheckOutcome::Did => true,

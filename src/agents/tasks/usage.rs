@@ -13,13 +13,15 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::queries::gate_use::{limits_of_tasks, spent_on};
 use axiom_model::state::current_state::State;
 use axiom_model::work::agent::{Agent, AgentWork};
-use axiom_model::work::money::budget::{BudgetLimits, BudgetUsage, RunningIterationUsage};
+use axiom_model::work::money::budget::{BudgetLimits, BudgetSpending, BudgetUsage, RunningIterationUsage};
 use axiom_model::work::tasks::task::Task;
 use axiom_model::work::usd::Usd;
 use axiom_process::client::leftovers::worked_until;
 use axiom_process::{KeeperState, keeper_state};
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::programs::SessionPrograms;
+use axiom_safety::running::steps::cut_off;
+use axiom_safety::running::steps::cut_off::UncountedLook;
 use axiom_safety::running::steps::program_told::heard;
 
 /// The limits of a task: its own, and else those of the configuration.
@@ -33,7 +35,19 @@ pub fn used_of(ctx: &Context, task: &Task, now: Timestamp) -> Vec<BudgetUsage> {
     let limits = limits_of(task, limits_of_tasks(state));
     let agent = state.agent_on(&task.id).filter(|_| !limits.is_empty());
     let running = agent.map(|agent| seen(ctx, (agent, task), limits, now)).unwrap_or_default();
-    spent_on(state, &task.id).with(running).of(limits)
+    let looks = if limits.is_empty() { Vec::new() } else { looks_at(ctx, &task.id) };
+    looks.iter().map(used_by_look).fold(spent_on(state, &task.id).with(running), BudgetSpending::with).of(limits)
+}
+
+/// The looks of personas at the work on a task that run, or that a crash cut off, and are not counted yet.
+pub(crate) fn looks_at(ctx: &Context, task: &TaskId) -> Vec<UncountedLook> {
+    let is_iteration = ctx.state().agent_on(task).is_some_and(|agent| agent.token().is_some());
+    if is_iteration { Vec::new() } else { cut_off::uncounted(ctx, task) }
+}
+
+fn used_by_look(look: &UncountedLook) -> RunningIterationUsage {
+    let UncountedLook { used, ran_ms, .. } = look;
+    RunningIterationUsage { tokens: used.tokens, cost: used.cost_usd, time_ms: *ran_ms, end_unseen: used.end_unseen }
 }
 
 /// What the iteration of an agent has used, as its keeper's folder tells; tokens and cost where they are limited. What cannot be read
@@ -41,13 +55,16 @@ pub fn used_of(ctx: &Context, task: &Task, now: Timestamp) -> Vec<BudgetUsage> {
 pub(crate) fn seen(ctx: &Context, (agent, task): (&Agent, &Task), limits: BudgetLimits, now: Timestamp) -> RunningIterationUsage {
     let (Some(token), Some(work)) = (agent.token(), &agent.work) else { return RunningIterationUsage::default() };
     let run = ctx.layout().agents().run(&agent.id, token);
-    let time_ms = ran((&run, &keeper_of(&run)), now, None);
-    let only_time = RunningIterationUsage { time_ms, ..RunningIterationUsage::default() };
+    let keeper = keeper_of(&run);
+    let (time_ms, end_unseen) = (ran((&run, &keeper), now, None), is_cut_off(&run, &keeper));
+    let only_time = RunningIterationUsage { time_ms, end_unseen, ..RunningIterationUsage::default() };
     if limits.max_cost.is_none() && limits.max_tokens.is_none() {
         return only_time;
     }
     match (SessionPrograms::configured(&ctx.config), heard(&run)) {
-        (Ok(programs), Ok((told, _))) => counted(ctx.state(), (work, programs.of(task)), &told.usage, time_ms),
+        (Ok(programs), Ok((told, _))) => {
+            RunningIterationUsage { end_unseen, ..counted(ctx.state(), (work, programs.of(task)), &told.usage, time_ms) }
+        }
         (_, _) => only_time,
     }
 }
@@ -98,13 +115,19 @@ pub(crate) fn waits_when_cut_off(ctx: &Context, (agent, task): (&Agent, &Task), 
     waits_for_budget(ctx, task, seen)
 }
 
-/// The tokens and the cost of all iterations that run, where a session with these limits counts them.
-pub(crate) fn of_all_running(ctx: &Context, limits: BudgetLimits, now: Timestamp) -> (Option<u64>, Option<Usd>) {
+/// The tokens and the cost of all iterations that run, and of these looks, where a session with these limits counts them.
+pub(crate) fn of_all_running(
+    ctx: &Context,
+    looks: &[UncountedLook],
+    limits: BudgetLimits,
+    now: Timestamp,
+) -> (Option<u64>, Option<Usd>) {
     let counts = limits.max_cost.is_some() || limits.max_tokens.is_some();
     let busy = ctx.state().busy_agents().filter(|_| counts);
     let task_of = |agent: &Agent| ctx.state().task(&agent.work.as_ref()?.task).ok();
-    let running: Vec<RunningIterationUsage> =
+    let mut running: Vec<RunningIterationUsage> =
         busy.filter_map(|agent| Some(seen(ctx, (agent, task_of(agent)?), limits, now))).collect();
+    running.extend(looks.iter().filter(|_| counts).map(used_by_look));
     let tokens = running.iter().filter_map(|one| one.tokens).reduce(u64::saturating_add);
     let cost = running.iter().filter_map(|one| one.cost).reduce(|one, other| Usd(one.0.saturating_add(other.0)));
     (tokens, cost)
@@ -118,7 +141,8 @@ pub(crate) fn counted(
     time_ms: u64,
 ) -> RunningIterationUsage {
     let usage = since(*told, counted_before(state, &work.task, work.resumes.is_some()), &program.stream);
-    RunningIterationUsage { tokens: usage.tokens(), cost: program.cost_of(&usage).and_then(Usd::of), time_ms }
+    let (tokens, cost) = (usage.tokens(), program.cost_of(&usage).and_then(Usd::of));
+    RunningIterationUsage { tokens, cost, time_ms, end_unseen: false }
 }
 
 /// What a program's session had counted before a run that went on with it.

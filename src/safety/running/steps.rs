@@ -257,6 +257,11 @@ impl RunningStepJob {
         self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whether the step that runs now is the look of a persona.
+    pub fn is_look(&self) -> bool {
+        self.now().is_some_and(|now| NamedVerifyStep::of(&now.name).persona().is_some())
+    }
+
     /// Stops the steps, and waits for nothing: the returned thread ends when none of their processes runs any more. If this process ends
     /// first, their keeper ends them all the same.
     pub fn give_up(mut self) -> Option<JoinHandle<()>> {

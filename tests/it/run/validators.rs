@@ -191,3 +191,80 @@ prompt = "You are strict."
     assert_eq!((&of("reviewer")["tokens"], &of("reviewer")["costUsd"]), (&json!(330), &json!(0.75)), "{stats}");
     world.all_is_well();
 }
+
+/// Its program is one of the session's: its time counts in the session and towards the task's limit, while it looks and once it has ended.
+#[test]
+fn the_time_of_a_persona_counts_while_it_looks_and_afterwards() {
+    let world = World::new();
+    let script = format!("{}; git axiom signal complete", world.until_go());
+    world.env.git(&["config", "axiom.personas.reviewer.agent", "shell"]);
+    world.env.git(&["config", "axiom.personas.reviewer.prompt", &script]);
+    let slow = "echo a command of ours is no agent; sleep 0.7";
+    world.task("t", "echo 1 > a.txt", &["--verify", slow, "--verify", "@reviewer", "--max-time", "60s"]);
+    let live = world.start_autopilot(&["--max-time", "60s"]);
+    let status = || world.env.json(&["status"]);
+    wait_until("it looks", || status()["doing"].to_string().contains("@reviewer"));
+    let (used, limit) = (
+        || status()["session"]["timeUsedMs"].as_u64().unwrap(),
+        || status()["agents"][0]["limits"][0]["used"].as_u64().unwrap_or_default(),
+    );
+    let before = used();
+    assert!(before < 700, "the time of a command is not that of agents: {before}");
+    wait_until("its time goes on", || used() >= before + 1000 && limit() >= 1);
+    let said = world.env.ok(&["task", "show", "t"]);
+    assert!(said.contains("s of 1min") && !said.contains("budget:         0s"), "{said}");
+    let then = used();
+    world.signal_file("go");
+    live.wait().code(0);
+    assert!(used() >= then, "{then}");
+    let stats = world.env.json(&["stats", "--by", "persona"]);
+    assert!(stats["total"]["duration"].as_u64().unwrap() >= 1, "{stats}");
+    world.all_is_well();
+}
+
+/// Nobody saw the end of its look: it was there until its last sign of life at least, and that is said of each sum.
+#[test]
+fn the_time_of_a_look_that_a_crash_cut_off_counts_as_the_least() {
+    let world = World::new();
+    let script = format!("{}; git axiom signal complete", world.until_go());
+    world.env.git(&["config", "axiom.personas.reviewer.agent", "shell"]);
+    world.env.git(&["config", "axiom.personas.reviewer.prompt", &script]);
+    world.task("t", "echo 1 > a.txt", &["--verify", "@reviewer", "--max-time", "60s"]);
+    let mut live = world.start_autopilot(&[]);
+    let status = || world.env.json(&["status"]);
+    wait_until("it has looked for a while", || status()["session"]["timeUsedMs"].as_u64().unwrap() >= 2500);
+    live.kill();
+    world.no_process_is_left();
+    let crashed = status();
+    let session = &crashed["session"];
+    assert!(session["timeUsedMs"].as_u64().unwrap() >= 1000 && session["timeUsedIsLeast"] == true, "{session}");
+    let said = world.env.ok(&["task", "show", "t"]);
+    assert!(said.contains("at least") && said.contains("s of 1min"), "{said}");
+    world.signal_file("go");
+    world.autopilot(&[]).code(0);
+    let stats = world.env.json(&["stats", "--by", "persona"]);
+    let looks = stats["sums"].as_array().unwrap().iter().find(|line| line["name"] == "reviewer").unwrap();
+    assert!(looks["timeUnknown"] == 1 && looks["duration"].as_u64().unwrap() >= 1, "{stats}");
+    world.all_is_well();
+}
+
+/// A session has the configuration of its begin: what was configured since is known to the next one, and that is said.
+#[test]
+fn a_persona_that_was_configured_while_a_session_runs_is_known_to_the_next_one() {
+    let world = World::new();
+    world.env.git(&["config", "axiom.recovery.maxRetries", "1"]);
+    world.task("first", &world.until_go(), &[]);
+    let live = world.start_autopilot(&[]);
+    wait_until("it works", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    world.env.git(&["config", "axiom.personas.reviewer.agent", "shell"]);
+    world.env.git(&["config", "axiom.personas.reviewer.prompt", "git axiom signal complete"]);
+    world.task("t", "echo 1 > a.txt", &["--verify", "@reviewer"]);
+    let gate = world.wait_for_gate("human-review-t");
+    let why = "the persona 'reviewer' was configured after this session began: 'git axiom quit', and the next one knows it";
+    assert!(gate["reason"].as_str().unwrap().contains(why), "{gate}");
+    world.signal_file("go");
+    live.wait();
+    world.env.ok(&["gate", "approve", "human-review-t"]);
+    world.autopilot(&[]).code(0);
+    world.all_is_well();
+}

@@ -126,6 +126,12 @@ impl AgentRuns {
 }
 
 impl AgentRuns {
+    /// Whether the program of an iteration runs, or that of a persona that looks at the work: not where only commands verify it.
+    pub(crate) fn programs_run(&self, ctx: &Context) -> bool {
+        self.any(|run| run.verifying.as_ref().is_some_and(TaskVerificationRun::is_look))
+            || ctx.state().busy_agents().any(|agent| agent.token().is_some())
+    }
+
     /// The agents with a running iteration or verification.
     pub(crate) fn running_agents(&self, ctx: &Context) -> Vec<AgentId> {
         let running = |agent: &&axiom_model::work::agent::Agent| {

@@ -65,6 +65,11 @@ impl TaskVerificationRun {
         self.running.give_up()
     }
 
+    /// Whether a persona looks.
+    pub(crate) fn is_look(&self) -> bool {
+        self.running.is_look()
+    }
+
     /// The step that runs now, by its name and counted among all of the task.
     pub(crate) fn now(&self) -> Option<RunningStep> {
         let now = self.running.now()?;

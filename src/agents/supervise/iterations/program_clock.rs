@@ -53,9 +53,8 @@ impl ProgramClock {
 }
 
 impl ProgramClock {
-    /// Keeps the time of the session.
-    pub(crate) fn keep_time(&mut self, ctx: &Context, runs: &AgentRuns) {
-        let runs = !runs.running_agents(ctx).is_empty();
+    /// Keeps the time of the session, in which programs of agents run now or not.
+    pub(crate) fn keep_time(&mut self, runs: bool) {
         self.tick(runs);
     }
 

@@ -5,6 +5,8 @@ mod documents;
 mod live_processes;
 mod view;
 
+use std::collections::BTreeSet;
+
 use agent_view::{planner_view, whole_seconds};
 use documents::{DEAD, ENDED, VERIFYING};
 use jiff::Timestamp;
@@ -17,6 +19,7 @@ use crate::revert_task::settling;
 use crate::supervise::target;
 use crate::tasks::{seen_state, usage};
 use axiom_base::error::Result;
+use axiom_model::base::ids::TaskId;
 use axiom_model::queries::gate_line::OpenGateJson;
 use axiom_model::queries::project::LiveSessionStatus;
 use axiom_model::queries::view::open_gates;
@@ -27,6 +30,7 @@ use axiom_model::work::usd::Usd;
 use axiom_safety::attach::attach_status::attached;
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::output::last::last_printed;
+use axiom_safety::running::steps::cut_off::UncountedLook;
 use axiom_safety::settings::trust;
 pub use documents::{
     AgentStatusJson, DelayedTaskJson, MergeQueueJson, ORPHANED, ProjectMetadataJson, ProjectStatusJson, RecoveryNeedJson,
@@ -99,14 +103,19 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
             view.duration = Some(whole_seconds(work.claimed_at, view.worked_until.unwrap_or(now)));
         }
     }
-    let (tokens, cost) = usage::of_all_running(ctx, status.session.limits.unwrap_or_default(), now);
+    let looks = looks(ctx, &status);
+    let (tokens, cost) = usage::of_all_running(ctx, &looks, status.session.limits.unwrap_or_default(), now);
     let session = &mut status.session;
     session.tokens_used = sum(session.tokens_used, tokens, u64::saturating_add);
     session.cost_usd = sum(session.cost_usd, cost.map(Usd::dollars), |one, other| one + other);
-    if let Some(until) = ran_until(ctx, &status, now) {
-        status.session.time_used_ms = ctx.state().record.session_time.millis(until);
+    let until = ran_until(ctx, &status, now);
+    if until.is_some() || !looks.is_empty() {
+        let mut time = ctx.state().record.session_time.clone();
+        looks.iter().for_each(|look| time.ran(look.began, look.until));
+        status.session.time_used_ms = time.millis(until.unwrap_or(now));
     }
-    status.session.time_used_is_least |= !status.cut_off().is_empty();
+    let is_least = !status.cut_off().is_empty() || looks.iter().any(|look| look.used.end_unseen);
+    status.session.time_used_is_least |= is_least;
     Ok(status)
 }
 
@@ -115,6 +124,14 @@ fn sum<T>(one: Option<T>, other: Option<T>, add: impl Fn(T, T) -> T) -> Option<T
         (Some(one), Some(other)) => Some(add(one, other)),
         (one, other) => one.or(other),
     }
+}
+
+/// The looks of personas that run, or that a crash cut off: at the work on a task, or at the result of a merge.
+fn looks(ctx: &Context, status: &StatusDocument) -> Vec<UncountedLook> {
+    let busy = ctx.state().busy_agents().filter_map(|agent| Some(&agent.work.as_ref()?.task));
+    let verified = status.doing.iter().filter(|doing| doing.is_verification()).filter_map(|doing| doing.task_id.as_ref());
+    let tasks: BTreeSet<&TaskId> = busy.chain(verified).collect();
+    tasks.into_iter().flat_map(|task| usage::looks_at(ctx, task)).collect()
 }
 
 /// Until when the programs have run that the log has as running, where nobody attends to them.

@@ -223,11 +223,11 @@ impl From<&BudgetUsage> for BudgetUsageJson {
 pub struct BudgetSpending {
     tokens: (u64, bool),
     cost: (u64, bool),
-    time_ms: u64,
+    time_ms: (u64, bool),
     since_allowed: bool,
 }
 
-/// What an iteration that still runs has used by now, as far as it tells.
+/// What an iteration that still runs, or a persona that looks, has used by now, as far as it tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunningIterationUsage {
     /// Tokens.
@@ -236,6 +236,8 @@ pub struct RunningIterationUsage {
     pub cost: Option<Usd>,
     /// Milliseconds.
     pub time_ms: u64,
+    /// Whether it may have been more: nobody saw its end.
+    pub end_unseen: bool,
 }
 
 impl BudgetSpending {
@@ -244,15 +246,13 @@ impl BudgetSpending {
         let sums = |tally: &UsageTally| {
             let tokens = tally.tokens.unwrap_or(0).saturating_add(tally.tokens_doubt.assumed);
             let cost = tally.cost.map_or(0, |cost| cost.0).saturating_add(tally.cost_doubt.assumed);
-            (tokens, cost, tally.duration_ms, tally.tokens_doubt.iterations, tally.cost_doubt.iterations)
+            let doubts = (tally.tokens_doubt.iterations, tally.cost_doubt.iterations);
+            [(tokens, doubts.0), (cost, doubts.1), (tally.duration_ms, tally.time_doubt)]
         };
         let (now, then) = (sums(all), from.map(sums).unwrap_or_default());
-        Self {
-            tokens: (now.0.saturating_sub(then.0), now.3 <= then.3),
-            cost: (now.1.saturating_sub(then.1), now.4 <= then.4),
-            time_ms: now.2.saturating_sub(then.2),
-            since_allowed: from.is_some(),
-        }
+        let since = |(now, then): ((u64, u64), (u64, u64))| (now.0.saturating_sub(then.0), now.1 <= then.1);
+        let [tokens, cost, time_ms] = [(now[0], then[0]), (now[1], then[1]), (now[2], then[2])].map(since);
+        Self { tokens, cost, time_ms, since_allowed: from.is_some() }
     }
 
     /// And what runs.
@@ -260,14 +260,14 @@ impl BudgetSpending {
     pub fn with(mut self, running: RunningIterationUsage) -> Self {
         self.tokens.0 = self.tokens.0.saturating_add(running.tokens.unwrap_or(0));
         self.cost.0 = self.cost.0.saturating_add(running.cost.map_or(0, |cost| cost.0));
-        self.time_ms = self.time_ms.saturating_add(running.time_ms);
+        self.time_ms = (self.time_ms.0.saturating_add(running.time_ms), self.time_ms.1 && !running.end_unseen);
         self
     }
 
     /// The same with another time: that of a session is the time in which any of its programs runs.
     #[must_use]
     pub fn in_time(mut self, time_ms: u64) -> Self {
-        self.time_ms = time_ms;
+        self.time_ms.0 = time_ms;
         self
     }
 
@@ -279,7 +279,7 @@ impl BudgetSpending {
         [
             used(BudgetResource::Cost, limits.max_cost.map(|cost| cost.0), self.cost),
             used(BudgetResource::Tokens, limits.max_tokens, self.tokens),
-            used(BudgetResource::Time, limits.max_time.map(|seconds| seconds.saturating_mul(1000)), (self.time_ms, true)),
+            used(BudgetResource::Time, limits.max_time.map(|seconds| seconds.saturating_mul(1000)), self.time_ms),
         ]
         .into_iter()
         .flatten()
@@ -366,7 +366,7 @@ mod tests {
         let spent = BudgetSpending::since(&now, Some(&then));
         assert_eq!(spent.of(limits(Some(1.0), None, Some(2)))[0].in_words(), "$0.50 of $1.00 since more was allowed");
         assert_eq!(spent.of(limits(None, None, Some(2)))[0].in_words(), "1s of 2s since more was allowed");
-        let running = RunningIterationUsage { tokens: Some(5), cost: Usd::of(0.75), time_ms: 700 };
+        let running = RunningIterationUsage { tokens: Some(5), cost: Usd::of(0.75), time_ms: 700, end_unseen: false };
         let reached = spent.with(running).reached(limits(Some(1.0), Some(16), Some(2)));
         let over = ["$1.25 of $1.00 since more was allowed, $0.25 over", "2s of 2s since more was allowed"];
         assert_eq!(reached.iter().map(BudgetUsage::in_words).collect::<Vec<_>>(), over);

@@ -61,7 +61,7 @@ pub struct UsageTally {
     pub cost: Option<Usd>,
     /// Milliseconds in which programs ran.
     pub duration_ms: u64,
-    /// Iterations whose end nobody recorded: their time is known to their last sign of life, and may have been more.
+    /// Iterations, and looks of personas at the work, whose end nobody recorded: their time is known to their last sign of life, and may have been more.
     #[serde(skip_serializing_if = "is_default")]
     pub time_doubt: u64,
     /// Iterations whose tokens are not known.
@@ -162,6 +162,7 @@ impl UsageTally {
 
     /// Adds a look at the work by the program of a persona: no iteration, and paid like one.
     pub fn looked(&mut self, used: &ProgramUsage, duration_ms: u64, most: HighestIterationUsage) {
+        self.time_doubt = self.time_doubt.saturating_add(u64::from(used.end_unseen));
         self.used((used.tokens, used.cost_usd), duration_ms, used.cut_off, most);
     }
 
@@ -285,7 +286,7 @@ pub(crate) mod tests {
     #[test]
     fn a_look_at_the_work_is_paid_and_no_iteration() {
         let mut tally = UsageTally::default();
-        let used = ProgramUsage { program: "p".into(), tokens: Some(7), cost_usd: Usd::of(0.5), cut_off: false };
+        let used = ProgramUsage { program: "p".into(), tokens: Some(7), cost_usd: Usd::of(0.5), ..ProgramUsage::default() };
         tally.looked(&used, 1500, HighestIterationUsage::default());
         assert_eq!((tally.iterations, tally.tokens, tally.cost, tally.duration_ms), (0, Some(7), Usd::of(0.5), 1500));
         tally.looked(&ProgramUsage { cut_off: true, ..ProgramUsage::default() }, 0, HighestIterationUsage::default());

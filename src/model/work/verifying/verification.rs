@@ -1,5 +1,6 @@
 //! The result of running commands on the result of a merge, and the merge for which it is valid.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::base::names::Oid;
@@ -60,6 +61,12 @@ pub struct ProgramUsage {
     /// Whether it was ended before it had said everything.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cut_off: bool,
+    /// When it ended, where that was long before it was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// Whether nobody saw its end: it ran at least as long as is said.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub end_unseen: bool,
 }
 
 /// What is known of the run of a command.
@@ -178,6 +185,11 @@ impl MergeVerification {
     pub fn passed(&self) -> bool {
         let ran = self.results.iter().map(|result| (result.by, &result.command));
         self.failed().is_none() && ran.eq(self.demands.names())
+    }
+
+    /// Whether commands were run on the result of the merge: hooks alone allow it, and verify nothing.
+    pub fn ran_commands(&self) -> bool {
+        self.results.iter().any(|result| result.by == VerifyChecker::Command)
     }
 
     /// The results of the first commands and hooks, as far as they have passed: they need not be run again for this merge.

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use super::program_told::{heard, used_of};
 use super::{StepCommand, StepCommits, StepContext, StepExit, StepJob, StepProgram, StepSpec, cut_off};
 use crate::beside_log::step_files::StepFiles;
+use crate::context::configure;
 use crate::context::handle::{Context, fresh_token};
 use crate::history::task_texts;
 use crate::running::acp_settings::unattended;
@@ -24,6 +25,7 @@ use crate::running::programs::SessionPrograms;
 use crate::running::run_end;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
+use axiom_git::Repository;
 use axiom_model::agent::adapter::{AdapterPromptKind, AgentAdapter};
 use axiom_model::base::ids::{AgentId, TaskId, Token};
 use axiom_model::base::names::Oid;
@@ -73,7 +75,7 @@ pub(super) fn step(
 ) -> Result<StepSpec> {
     let config = &ctx.config;
     let is = match config.personas.get(persona) {
-        None => StepCommand::Nothing(format!("cannot be run: the configuration has no persona '{persona}'")),
+        None => StepCommand::Nothing(format!("cannot be run: {}", unknown(ctx, persona))),
         Some(table) => {
             let program = Arc::clone(SessionPrograms::configured(config)?.of_persona(Some(persona)));
             let token = fresh_token()?;
@@ -104,6 +106,18 @@ pub(super) fn step(
         limit: Duration::from_secs(config.verify.time_limit.saturating_add(config.agents.grace_seconds)).saturating_add(LONGER),
         files: Some(files),
     })
+}
+
+/// Why a persona is not known: a session has the configuration of its begin.
+fn unknown(ctx: &Context, persona: &str) -> String {
+    match Repository::discover(ctx.repo.common_dir()).and_then(|repo| configure::load_trusted(&repo, Vec::new())) {
+        Ok(now) if now.usable.loaded.config.personas.contains_key(persona) => {
+            format!(
+                "the persona '{persona}' was configured after this session began: 'git axiom quit', and the next one knows it"
+            )
+        }
+        Ok(_) | Err(_) => format!("the configuration has no persona '{persona}'"),
+    }
 }
 
 fn prompt(ctx: &Context, about: StepContext<'_>, persona: Option<&str>, token: &Token) -> Result<String> {

@@ -36,6 +36,7 @@ pub(super) fn used_of(told: &StreamSummary, program: &AgentAdapter, cut_off: boo
         tokens: told.usage.tokens(),
         cost_usd: program.cost_of(&told.usage).and_then(Usd::of),
         cut_off,
+        ..ProgramUsage::default()
     }
 }
 

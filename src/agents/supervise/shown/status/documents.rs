@@ -98,7 +98,7 @@ pub struct SessionStatusJson {
     pub tokens_used: Option<u64>,
     /// The same in US dollars.
     pub cost_usd: Option<f64>,
-    /// How many milliseconds agents' programs ran in it: time in which several run counts once.
+    /// How many milliseconds agents' programs ran in it, those of personas too: time in which several run counts once.
     pub time_used_ms: u64,
     /// Whether it may have been more: the end of a program was not recorded.
     pub time_used_is_least: bool,
