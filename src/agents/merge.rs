@@ -14,6 +14,7 @@ pub mod preview;
 mod replay;
 pub mod taken_stash;
 
+pub use guarded::{naming, showing, undone_showing};
 pub use plan::{LEFT_MARKERS, guarded_by};
 
 use axiom_base::env;

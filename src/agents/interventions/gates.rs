@@ -33,6 +33,9 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &GateDecision) -> R
             ids.push(id);
         }
     }
+    if matches!(decision, GateDecision::Approved) {
+        ids.iter().try_for_each(|id| shows_guarded(ctx, id))?;
+    }
     let raised = raised(ctx, &ids, decision)?;
     if let Some(gates) = answered_after_crash(ctx, &ids, decision)? {
         return Ok(gates);
@@ -63,6 +66,20 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &GateDecision) -> R
         edited.into_iter().map(Ok).chain(ids.iter().map(decided)).collect()
     })?;
     Ok(gates)
+}
+
+/// Refuses to approve the gate of an undone merge that did not show the guarded files which the merge changes, and has it show them. A
+/// session does that as soon as it is opened.
+fn shows_guarded(ctx: &mut Context, id: &GateId) -> Result<()> {
+    let gate = ctx.state().restorable.gates.get(id);
+    // What fails here fails when it is merged too, and is told then.
+    let Some(shows) = gate.and_then(|gate| merge::undone_showing(ctx, gate).unwrap_or_default()) else { return Ok(()) };
+    let files = shows.details.join(", ");
+    ctx.append(Event::GateOpened { gate: Box::new(shows) })?;
+    Err(Error::new(Code::ChangedMeanwhile, format!("gate '{id}' did not show the guarded files of the merge, and does now"))
+        .why(files)
+        .hint(format!("git axiom gate show {id}    shows what the merge changes"))
+        .hint(format!("git axiom gate approve {id}    then merges it again")))
 }
 
 /// Carries out an answer at the gates at which a human decides what becomes of work that a crash cut off; `None` at other gates that

@@ -1,14 +1,18 @@
 //! Which guarded files a merge would change. The rule is `model::work::guarded`; here it gets the changes and the attributes.
 
 use super::guarded_links::add_destinations;
+use super::plan::guarded_by;
 use axiom_base::error::{Code, Result};
 use axiom_base::files;
 use axiom_git::{FileId, TreeChange};
-use axiom_model::base::names::Oid;
+use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::work::gates::gate::{Gate, changes_guarded, taken_back};
 use axiom_model::work::guarded::attributes::{DriverAttributeMacros, name_drivers};
 use axiom_model::work::guarded::{GuardReason, GuardedFile, GuardedFiles, GuardedNames, GuardedPathKind, is_attributes_file};
 use axiom_safety::context::handle::Context;
 
+/// How many files a gate names.
+const SHOWN: usize = 100;
 /// Attributes in a larger file count as guarded, unread.
 const LARGEST: u64 = 1024 * 1024;
 
@@ -32,6 +36,27 @@ pub(super) fn guarded_files(ctx: &Context, changes: &[TreeChange], tree: &Oid) -
         }
     }
     Ok(GuardedFiles::new(found))
+}
+
+/// A gate that shows these files: whoever approves it has seen them.
+pub fn showing(gate: Gate, files: &GuardedFiles) -> Gate {
+    naming(Gate { guarded: Some(files.seen()), ..gate }, &files.paths())
+}
+
+/// A gate that names these files, or the first of them.
+pub fn naming(gate: Gate, paths: &[RepoPath]) -> Gate {
+    let details: Vec<String> = paths.iter().take(SHOWN).map(ToString::to_string).collect();
+    Gate { more: paths.len() - details.len(), details, ..gate }
+}
+
+/// The gate at which a merge waits that was undone, as it shows the guarded files that the merge changes, so that one approval is enough;
+/// `None` where it need not: there are none, or it shows some.
+pub fn undone_showing(ctx: &Context, gate: &Gate) -> Result<Option<Gate>> {
+    let waits = gate.is_of_undone_merge() && gate.decision.is_none() && gate.guarded.is_none();
+    let Some(task) = gate.task_id.as_ref().filter(|_| waits) else { return Ok(None) };
+    let Some(files) = guarded_by(ctx, task)? else { return Ok(None) };
+    let reason = taken_back(&changes_guarded(task, &files.reasons()));
+    Ok(Some(showing(Gate { reason, ..gate.clone() }, &files)))
 }
 
 fn what(change: &TreeChange) -> GuardedPathKind {

@@ -255,3 +255,31 @@ fn the_user_says_what_is_guarded_and_a_project_only_adds_to_it() {
         env.axiom(&["config", "check"]).fails_with(Code::ConfigInvalid);
     }
 }
+
+/// An undo brings the gate of the merge back: it shows the guarded files, so that one approval is enough; also where no session runs.
+#[test]
+fn the_gate_of_an_undone_merge_shows_the_guarded_files() {
+    let world = world_with_a_gate();
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.autopilot(&[]).code(0);
+    let undo = || {
+        let last = world.env.json(&["log", "--undoable"])["operations"][0]["id"].as_str().unwrap().to_owned();
+        world.env.ok(&["undo", &last, "--yes"]);
+    };
+    undo();
+    let refused = world.env.axiom(&["gate", "approve", "merge-t"]).fails_with(Code::ChangedMeanwhile);
+    assert!(refused.stderr.contains(TASKS) && refused.stderr.contains("git axiom gate show merge-t"), "{}", refused.stderr);
+    let (files, reason) = shown(&world).remove("t").unwrap();
+    assert_eq!((files, reason.as_str()), (vec![TASKS.to_owned()], "its merge was taken back; t changes guarded files: .claude"));
+    assert!(world.env.ok(&["status"]).contains("first look at them: git diff HEAD...axiom/t"));
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.autopilot(&[]).code(0);
+    assert!(world.env.repo().join("t.txt").exists());
+    // A session shows them by itself.
+    undo();
+    world.autopilot(&[]).code(1);
+    assert_eq!(shown(&world).remove("t").unwrap().0, [TASKS]);
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.autopilot(&[]).code(0);
+    world.all_is_well();
+}

@@ -1,5 +1,6 @@
 //! The gates at which a merge waits for a human.
 
+use crate::merge::{naming, showing};
 use crate::supervise::core::desk::SessionDesk;
 use axiom_base::env;
 use axiom_base::error::Result;
@@ -9,14 +10,10 @@ use axiom_model::work::gates::gate::{Gate, GateKind, changes_guarded};
 use axiom_model::work::guarded::{AllowedGuardedFiles, GuardedFiles, GuardedFilesDigest};
 use axiom_model::work::iteration::ReviewCause;
 
-/// How many files a gate names.
-const SHOWN: usize = 100;
-
 /// Opens a gate that shows the guarded files that a merge changes; approving it allows exactly these.
 pub(crate) fn wait_for_a_look(desk: &mut SessionDesk<'_>, task: &TaskId, files: &GuardedFiles) -> Result<()> {
     let reason = changes_guarded(task, &files.reasons());
-    let gate = Gate { guarded: Some(files.seen()), ..Gate::of_task(GateKind::Merge, task, reason, env::now())? };
-    wait_showing(desk, task, &files.paths(), gate)
+    wait(desk, task, showing(Gate::of_task(GateKind::Merge, task, reason, env::now())?, files))
 }
 
 /// Opens a gate for a merge that cannot be made now; approving it tries again.
@@ -33,7 +30,7 @@ pub(crate) fn wait_in_conflict(
 ) -> Result<()> {
     let guarded = seen_before(desk, task);
     let gate = Gate { guarded, conflict_of: work, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? };
-    wait_showing(desk, task, paths, gate)
+    wait(desk, task, naming(gate, paths))
 }
 
 /// Opens a gate for a merge that a hook keeps from being made; approving it asks the hook again.
@@ -51,10 +48,8 @@ fn seen_before(desk: &SessionDesk<'_>, task: &TaskId) -> Option<GuardedFilesDige
     }
 }
 
-fn wait_showing(desk: &mut SessionDesk<'_>, task: &TaskId, paths: &[RepoPath], gate: Gate) -> Result<()> {
-    let details: Vec<String> = paths.iter().take(SHOWN).map(ToString::to_string).collect();
-    let more = paths.len() - details.len();
+fn wait(desk: &mut SessionDesk<'_>, task: &TaskId, gate: Gate) -> Result<()> {
     // An approved review has been acted on: the task waits for something else now.
     desk.close_gate(GateKind::HumanReview, task, "the merge waits for something else")?;
-    desk.open(Gate { details, more, ..gate })
+    desk.open(gate)
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::conflict_gone::SeenInConflict;
 use super::merged_by_hand::SeenApart;
+use super::undone_gate::SeenUndone;
 use crate::merge::merge_verification::RunningMergeCheck;
 use crate::supervise::core::SessionCore;
 use axiom_base::error::Result;
@@ -27,6 +28,8 @@ pub(crate) struct MergeQueue {
     pub(crate) seen_apart: SeenApart,
     /// Conflicts that a human was asked to settle.
     pub(crate) seen_in_conflict: SeenInConflict,
+    /// Gates of undone merges that were looked at.
+    pub(crate) seen_undone: SeenUndone,
     /// The last look at what is in the way of the merge of a task.
     pub(crate) way_looked_at: HashMap<TaskId, LookAtTheWay>,
 }

@@ -81,16 +81,12 @@ impl MergeQueue {
             if in_review {
                 continue;
             }
-            if self.waited_for_trust(&core.desk, &task) {
-                core.desk.close_gate(GateKind::Merge, &task, "the project's files are approved by now")?;
+            if let Some(why) = self.asks_in_vain(core, &task)? {
+                core.desk.close_gate(GateKind::Merge, &task, why)?;
                 return Ok(NextMerge::Done);
             }
-            if self.seen_in_conflict.is_gone(&core.desk, &core.setup, &task)? {
-                core.desk.close_gate(GateKind::Merge, &task, "the conflict is gone: both sides merge without one now")?;
-                return Ok(NextMerge::Done);
-            }
-            if self.way_is_free(&core.desk, &task) {
-                core.desk.close_gate(GateKind::Merge, &task, "what was in the way is gone")?;
+            if let Some(gate) = self.seen_undone.shows(&core.desk, &core.setup, &task)? {
+                core.desk.open(gate)?;
                 return Ok(NextMerge::Done);
             }
             if self.waits_for_stash(&mut core.desk, &task)? {
@@ -120,6 +116,19 @@ impl MergeQueue {
             Some((task, allowed)) if !core.failures.stands_still(SharedSessionStep::Merges) => Ok(NextMerge::Make(task, allowed)),
             Some(_) | None => Ok(NextMerge::Nothing),
         }
+    }
+
+    /// Why what the gate of a merge waits for is there, where it is.
+    fn asks_in_vain(&mut self, core: &SessionCore<'_>, task: &TaskId) -> Result<Option<&'static str>> {
+        Ok(if self.waited_for_trust(&core.desk, task) {
+            Some("the project's files are approved by now")
+        } else if self.seen_in_conflict.is_gone(&core.desk, &core.setup, task)? {
+            Some("the conflict is gone: both sides merge without one now")
+        } else if self.way_is_free(&core.desk, task) {
+            Some("what was in the way is gone")
+        } else {
+            None
+        })
     }
 
     /// Whether the gate of a merge asks for nothing but what a human has approved since.

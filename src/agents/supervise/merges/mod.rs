@@ -11,3 +11,4 @@ pub(crate) mod merged_by_hand;
 pub(crate) mod merging;
 pub(crate) mod seen_tips;
 pub(crate) mod shared_stash;
+pub(crate) mod undone_gate;

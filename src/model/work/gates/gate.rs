@@ -18,7 +18,7 @@ use axiom_base::error::Result;
 pub use gate_kind::{AfterHalt, GateKind, TaskHoldReason};
 pub use gate_reasons::{
     PLANNING_QUESTION, asks_of_planner, changes_guarded, conflicts, could_not_be_merged, first_command, is_for_trust,
-    is_of_conflict, merge_wants_trust, once_trusted, to_settle_first, wants_trust,
+    is_of_conflict, merge_wants_trust, once_trusted, taken_back, to_settle_first, wants_trust,
 };
 
 /// In which workspace an agent begins the task that it is sent to.
@@ -112,9 +112,6 @@ const GOES_ON: &str = " was paused, and goes on";
 /// What the gate of a merge says whose verification a human has stopped.
 pub const VERIFICATION_STOPPED: &str = "the verification of its merge was stopped; approve to try it again";
 
-/// How the reason of the gate of a task begins whose merge was undone.
-const TAKEN_BACK: &str = "its merge was taken back";
-
 /// The id of the gate of a disk that is too full.
 const DISK: &str = "disk-space";
 
@@ -157,13 +154,13 @@ impl Gate {
 
     /// The gate of a task whose merge into this branch was undone.
     pub fn for_undone_merge(task: &TaskId, target: Option<RefName>, now: Timestamp) -> Option<Self> {
-        let reason = format!("{TAKEN_BACK}; approve to merge {task} again");
+        let reason = taken_back(&format!("approve to merge {task} again"));
         Some(Self { target, ..Self::of_task(GateKind::Merge, task, reason, now).ok()? })
     }
 
     /// Whether it is that of an undone merge: only a human merges it again, whatever the target has.
     pub fn is_of_undone_merge(&self) -> bool {
-        self.kind == GateKind::Merge && self.reason.starts_with(TAKEN_BACK)
+        self.kind == GateKind::Merge && gate_reasons::is_taken_back(&self.reason)
     }
 
     /// The claim gate that holds a task which a human took from its agent or rolled back.

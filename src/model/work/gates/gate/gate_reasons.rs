@@ -17,6 +17,16 @@ pub fn changes_guarded(task: &TaskId, reasons: &str) -> String {
     format!("{task}{CHANGES_GUARDED}{reasons}")
 }
 
+/// The reason of the gate of a task whose merge was undone; `then` says what comes of it.
+pub fn taken_back(then: &str) -> String {
+    format!("{TAKEN_BACK}{then}")
+}
+
+/// Whether it is such a reason.
+pub(super) fn is_taken_back(reason: &str) -> bool {
+    reason.starts_with(TAKEN_BACK)
+}
+
 /// The reason of a gate at which a merge waits that conflicted with its target when it was tried: so it stays true once a human has settled
 /// that, or the other side was taken back.
 pub fn conflicts(task: &TaskId, target: &str) -> String {
@@ -35,12 +45,14 @@ pub fn is_of_conflict(reason: &str) -> bool {
 
 const CONFLICTS: &str = " conflicted with ";
 
+const TAKEN_BACK: &str = "its merge was taken back; ";
 const CHANGES_GUARDED: &str = " changes guarded files: ";
 
 /// What the user has to do by hand before approving: look at guarded files; settle a conflict, or the merge would only conflict
 /// again.
 pub fn to_settle_first(reason: &str) -> Option<String> {
     if let Some((task, _)) = reason.split_once(CHANGES_GUARDED) {
+        let task = task.strip_prefix(TAKEN_BACK).unwrap_or(task);
         let branch = branch_names::branch_of(&TaskId::new(task).ok()?);
         return Some(format!("first look at them: git diff HEAD...{}", branch.short()));
     }
