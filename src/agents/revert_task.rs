@@ -19,12 +19,14 @@ use axiom_model::journal::journaled_changes::GateChange;
 use axiom_model::operation::task_rollback::dependents;
 use axiom_model::state::event::Event;
 use axiom_model::work::gates::gate::{AfterHalt, Gate, GateKind, TaskHoldReason};
+use axiom_model::work::restorable::standing_changes::TaskStandingChanges;
 use axiom_model::work::tasks::task::TaskStatus;
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::CheckpointRequest;
 use axiom_safety::context::handle::Context;
 use axiom_safety::operation;
 use axiom_safety::operation::branches::branches_are_free;
+use axiom_safety::operation::standing_lines::{ChangedGateLine, GateFate};
 use axiom_safety::operation::stop_agents;
 use axiom_safety::operation::stop_agents::PausedForOperation;
 use axiom_safety::rollback::StoppedAgentLine;
@@ -110,6 +112,7 @@ pub fn preview(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<TaskRollba
         work.preview.changes.agents = stopped_for(ctx, &work.tasks)?;
         plan::put_workspaces_aside(ctx, &mut work, None)?;
         plan::check(ctx, &work)?;
+        add_standing(ctx, &mut work, wanted.afterwards);
     }
     Ok(work.preview)
 }
@@ -298,8 +301,8 @@ fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<TaskRollbac
     plan::put_workspaces_aside(ctx, &mut work, Some(&captured))?;
     work.operation.safety = Some(safety.name.clone());
     branches_are_free(ctx, &work.operation)?;
+    add_standing(ctx, &mut work, wanted.afterwards);
     close_gates(ctx, &work.tasks)?;
-    work.operation.gates = gates(ctx, &work.tasks, wanted.afterwards);
     env::fault_point("rollback-task.before-journal");
     let gates = work.operation.opened_gates();
     let done = operation::run(ctx, work.operation)?;
@@ -312,6 +315,17 @@ fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<TaskRollbac
     let txn = ctx.txn().clone();
     let (preview, safety, moved_aside) = (work.preview, safety.name, done.moved_aside);
     Ok(TaskRollbackOutcome::Done(Box::new(TaskRollbackReport { preview, safety, txn, moved_aside, gates })))
+}
+
+/// Adds the gates that the rollback opens and closes, and what becomes of what was reported.
+fn add_standing(ctx: &Context, work: &mut plan::TaskRollbackPlan, afterwards: AfterHalt) {
+    work.operation.gates = gates(ctx, &work.tasks, afterwards);
+    let closes = |gate: &&Gate| {
+        gate.task_id.as_ref().is_some_and(|task| work.tasks.contains(task)) && !comes_back(gate) && !gate.goes_on()
+    };
+    let closed = ctx.state().restorable.gates.values().filter(closes).map(|gate| ChangedGateLine::of(gate, GateFate::Closed));
+    work.preview.changes.gates.extend(closed);
+    work.preview.changes.add_standing(ctx.state(), &work.operation, (&TaskStandingChanges::default(), &work.operation.gates));
 }
 
 /// The gates that the rollback opens: the tasks wait for the human who rolled them back. Gates that held them before are

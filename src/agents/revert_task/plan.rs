@@ -341,6 +341,5 @@ pub(super) fn put_workspaces_aside(
         });
     }
     work.operation.kept = kept(ctx, &work.operation)?;
-    work.preview.changes.add_progress(&ctx.state().restorable, &work.operation);
     Ok(())
 }

@@ -81,7 +81,7 @@ impl PlannedChanges {
 
     /// Adds what changes of the standing of tasks: their progress, and the gates that open and close, those at which a task waits before it
     /// starts and those of merges that are taken back too.
-    pub(crate) fn add_standing(
+    pub fn add_standing(
         &mut self,
         now: &State,
         operation: &JournaledOperation,
@@ -116,7 +116,7 @@ impl PlannedChanges {
     }
 
     /// Adds the tasks whose progress becomes another one by an operation; those that are archived have none any more.
-    pub fn add_progress(&mut self, now: &RestorableState, operation: &JournaledOperation) {
+    fn add_progress(&mut self, now: &RestorableState, operation: &JournaledOperation) {
         let then = operation.leads_to(now);
         let is_there = |task: &&TaskId| then.tasks.get(*task).is_some_and(|task| task.status != TaskStatus::Archived);
         let tasks: BTreeSet<&TaskId> = now.reports.keys().chain(then.reports.keys()).filter(is_there).collect();

@@ -30,7 +30,8 @@ pub struct ChangedGateLine {
 }
 
 impl ChangedGateLine {
-    pub(super) fn of(gate: &Gate, action: GateFate) -> Self {
+    /// What becomes of this gate.
+    pub fn of(gate: &Gate, action: GateFate) -> Self {
         Self { id: gate.id.clone(), task_id: gate.task_id.clone(), reason: gate.reason.clone(), action }
     }
 }

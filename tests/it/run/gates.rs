@@ -463,3 +463,21 @@ fn an_agent_on_whose_work_nobody_goes_on_does_not_run() {
     assert!(said.contains("To be recovered: ") && !said.contains("Nothing waits"), "{said}");
     world.all_die();
 }
+
+/// What a rollback of a task does to gates is in its plan, and so it comes.
+#[test]
+fn the_plan_of_a_rolled_back_task_names_its_gates() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.start(&["--until-idle", "--mode", "review"]).wait();
+    assert_eq!(world.gate_ids(), ["merge-t"]);
+    let lines = |plan: &serde_json::Value| {
+        let of = |gate: &serde_json::Value| format!("{} {}", gate["id"].as_str().unwrap(), gate["action"].as_str().unwrap());
+        plan["gates"].as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    let plan = world.env.json(&["rollback", "task", "t", "--dry-run"]);
+    assert_eq!(lines(&plan), ["merge-t closed", "claim-t opened"], "{plan}");
+    let done = world.env.json(&["rollback", "task", "t", "--yes"]);
+    assert_eq!((lines(&done), world.gate_ids()), (lines(&plan), vec!["claim-t".to_owned()]), "{done}");
+    world.all_is_well();
+}
