@@ -291,6 +291,10 @@ fn a_merge_that_waited_for_nothing_but_an_approval_goes_on_once_that_is_given() 
     approve(&world);
     world.autopilot(&[]).code(0);
     assert!(world.env.repo().join("t.txt").exists() && world.env.repo().join("u.txt").exists());
+    // A hook that allows it has verified nothing.
+    let (shown, audit) = (world.show("t"), world.env.ok(&["task", "audit", "t"]));
+    assert!(shown["progress"]["testsPassing"].is_null() && !shown.to_string().contains("\"testsPassing\":true"), "{shown}");
+    assert!(audit.contains("pre-merge hooks allow the merge of t") && !audit.contains("is verified"), "{audit}");
 }
 
 #[test]

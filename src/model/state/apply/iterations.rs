@@ -196,7 +196,7 @@ pub(super) fn verified(state: &mut State, task: &TaskId, verification: &MergeVer
     let record = state.record.tasks.entry(task.clone()).or_default();
     record.merge_verified = Some(Box::new(verification.clone()));
     // As long as steps are left to run, nothing is known.
-    let known = verification.passed() || verification.failed().is_some();
+    let known = verification.ran_commands() && (verification.passed() || verification.failed().is_some());
     if let Some(reports) = state.restorable.reports.get_mut(task).filter(|_| known) {
         reports.verified = Some(verification.summary().is_none());
     }

@@ -209,7 +209,8 @@ fn decision_text(id: &GateId, decision: &GateDecision) -> String {
 fn verified_text(task: &TaskId, verification: &MergeVerification) -> String {
     match verification.summary() {
         Some(failure) => format!("the merge of {task} is not verified: {failure}"),
-        None if verification.passed() => format!("the merge of {task} is verified"),
+        None if verification.passed() && verification.ran_commands() => format!("the merge of {task} is verified"),
+        None if verification.passed() => format!("pre-merge hooks allow the merge of {task}"),
         None => {
             let all = verification.demands.names().count();
             format!("the merge of {task} passed {} of {}", verification.results.len(), count(all, "verify step"))
