@@ -104,10 +104,15 @@ impl VersionJson {
     }
 }
 
-/// Answers where both options are given and no verb is; `None` leaves the command line to the grammar.
+/// Answers where the version is asked for and no verb is given, without the grammar of all verbs; `None` leaves the command line to that.
 pub fn at_once(arguments: &[OsString]) -> Option<VerbExit> {
     let asked = WantedVersion::read(arguments)?;
     let mut screen = Screen::new(asked.global.json, Some(NO_VERB.to_owned()));
+    if !asked.verbose {
+        let line = format!("git-axiom {}\n", env!("CARGO_PKG_VERSION"));
+        let written = screen.write(line.as_bytes());
+        return Some(VerbExit::Ours(written.map_or_else(|error| report::error(&mut screen, &error), |()| Exit::Done)));
+    }
     Some(VerbExit::Ours(asked.answer(&mut screen).unwrap_or_else(|error| report::error(&mut screen, &error))))
 }
 
@@ -115,6 +120,8 @@ pub fn at_once(arguments: &[OsString]) -> Option<VerbExit> {
 #[derive(Debug)]
 struct WantedVersion {
     global: GlobalArgs,
+    /// Whether more than its number is wanted.
+    verbose: bool,
 }
 
 impl WantedVersion {
@@ -132,7 +139,7 @@ impl WantedVersion {
                 _ => return None,
             }
         }
-        (version && verbose).then_some(Self { global })
+        version.then_some(Self { global, verbose })
     }
 
     fn answer(&self, screen: &mut Screen) -> Result<Exit> {
@@ -152,11 +159,11 @@ mod tests {
     }
 
     #[test]
-    fn both_options_and_no_verb_ask_for_it() {
-        assert!(wanted("git-axiom --version --verbose").is_some());
-        assert!(wanted("git-axiom --verbose -C x --json --version").is_some_and(|wanted| wanted.global.json));
-        for line in ["git-axiom --version", "git-axiom --verbose", "git-axiom log --version --verbose", "git-axiom --version -C"]
-        {
+    fn the_option_and_no_verb_ask_for_it() {
+        assert!(wanted("git-axiom --version --verbose").is_some_and(|wanted| wanted.verbose));
+        assert!(wanted("git-axiom --verbose -C x --json --version").is_some_and(|wanted| wanted.global.json && wanted.verbose));
+        assert!(wanted("git-axiom -V").is_some_and(|wanted| !wanted.verbose));
+        for line in ["git-axiom", "git-axiom --verbose", "git-axiom log --version --verbose", "git-axiom --version -C"] {
             assert!(wanted(line).is_none(), "{line}");
         }
     }

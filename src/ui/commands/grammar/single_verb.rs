@@ -2,6 +2,7 @@
 //! which costs a page of memory a verb.
 
 use std::ffi::{OsStr, OsString};
+use std::mem::ManuallyDrop;
 
 use clap::{Args, Command, CommandFactory};
 
@@ -12,9 +13,10 @@ use super::overview::overview_text;
 /// A grammar that parses this command line as the whole one does: with the called verb alone where only options that every
 /// verb takes come before a verb's exact name, and else the whole, whose help is the map of verbs.
 pub fn grammar(arguments: &[OsString]) -> Command {
-    let whole = Cli::command();
+    // Where one verb is called, the others stay until the process ends: to free them costs as much as to parse.
+    let whole = ManuallyDrop::new(Cli::command());
     let Some(verb) = first_word(arguments).and_then(|word| whole.find_subcommand(word)) else {
-        return whole.override_help(overview_text());
+        return ManuallyDrop::into_inner(whole).override_help(overview_text());
     };
     let alone = Command::new("git-axiom").bin_name("git axiom").disable_help_subcommand(true).max_term_width(MAX_WIDTH);
     GlobalArgs::augment_args(alone).subcommand(verb.clone())
