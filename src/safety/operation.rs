@@ -33,6 +33,7 @@ use axiom_base::own_process::end_signals::finish_first;
 use axiom_base::{env, files};
 use axiom_git::ChangeAttempt;
 use axiom_model::base::ids::{OperationId, TaskId};
+use axiom_model::base::names::{Oid, RefName};
 use axiom_model::journal::journaled::{JournaledOperation, OperationEnd};
 use axiom_model::journal::journaled_changes::TrashChange;
 use axiom_model::state::current_state::{OpenOperation, State};
@@ -232,7 +233,7 @@ fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<TrashChange>) -> Result<
             OperationEnd::Done => open.operation.settle(now),
             OperationEnd::Aborted => OperationSettlement::default(),
         };
-        let gates = gates_of_merges(now, &edits, changes.as_deref());
+        let gates = gates_of_merges(now, &open.operation, (&edits, changes.as_deref()));
         let ended = Event::OperationEnded { end, edits, changes, mode, moved: moved.clone() };
         Ok(std::iter::once(ended).chain(gates).collect())
     })?;
@@ -256,12 +257,24 @@ fn tell_attached(ctx: &Context) {
 /// The gates of merges that the end of an operation opens and closes.
 fn gates_of_its_merges(now: &State, operation: &JournaledOperation) -> Vec<Event> {
     let settled = operation.settle(now);
-    gates_of_merges(now, &settled.edits, settled.changes.as_deref())
+    gates_of_merges(now, operation, (&settled.edits, settled.changes.as_deref()))
+}
+
+/// Where an operation leaves a branch; `None` where it does not move it.
+fn leaves_at(operation: &JournaledOperation, branch: &RefName) -> Option<Oid> {
+    let advanced =
+        operation.advances.iter().filter(|advance| advance.branch == *branch).map(|advance| advance.commit.new.clone());
+    let moved = operation.refs.iter().filter(|change| change.name == *branch).filter_map(|change| change.value.new.clone());
+    advanced.chain(moved).next()
 }
 
 /// The gates to open and close: a merge that was taken back waits for a human, because nobody wants it to be merged again
 /// automatically. The gate of a task that is merged now is closed.
-fn gates_of_merges(now: &State, edits: &[TaskChangeSet], changes: Option<&RestorableChanges>) -> Vec<Event> {
+fn gates_of_merges(
+    now: &State,
+    operation: &JournaledOperation,
+    (edits, changes): (&[TaskChangeSet], Option<&RestorableChanges>),
+) -> Vec<Event> {
     let is_merged = |task: &TaskId| now.restorable.tasks.get(task).is_some_and(|case| case.merged.is_some());
     let takes_back = |change: &TaskFieldChange| matches!(change, TaskFieldChange::Merged(merged) if merged.new.is_none());
     let stays_done = |edit: &TaskChangeSet| {
@@ -286,7 +299,11 @@ fn gates_of_merges(now: &State, edits: &[TaskChangeSet], changes: Option<&Restor
         let merged = undone.or_else(|| now.restorable.tasks.get(task)?.merged.as_ref());
         merged.map(|merged| merged.target.clone())
     };
-    let opened = tasks.filter_map(|task| Gate::for_undone_merge(task, target(task), env::now()));
+    let opened = tasks.filter_map(|task| {
+        let target = target(task);
+        let at = target.as_ref().and_then(|target| leaves_at(operation, target));
+        Gate::for_undone_merge(task, target, at, env::now())
+    });
     let opened = opened.map(|gate| Event::GateOpened { gate: Box::new(gate) });
     let merges = |change: &TaskFieldChange| matches!(change, TaskFieldChange::Merged(merged) if merged.new.is_some());
     let merged = edits.iter().filter(|edit| edit.changes.iter().any(merges));

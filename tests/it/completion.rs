@@ -105,6 +105,7 @@ fn agents_and_gates_are_offered_and_understood() {
         details: Vec::new(),
         more: 0,
         conflict_of: None,
+        undone_at: None,
         guarded: None,
         cause: None,
         used: Vec::new(),

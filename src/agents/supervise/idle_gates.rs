@@ -43,7 +43,7 @@ pub(crate) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
     // What was undone and allowed again is allowed into its own branch: for another a human says so.
     let undone = target.filter(|target| gate.is_of_undone_merge() && gate.is_of_another_target(target));
     let asked_anew =
-        undone.zip(gate.task_id.as_ref()).and_then(|(target, task)| Gate::for_undone_merge(task, Some(target), env::now()));
+        undone.zip(gate.task_id.as_ref()).and_then(|(target, task)| Gate::for_undone_merge(task, Some(target), None, env::now()));
     if let Some(gate) = asked_anew {
         return core.desk.step(Event::GateOpened { gate: Box::new(gate) }).map(|()| true);
     }

@@ -105,6 +105,7 @@ impl From<&Gate> for OpenGateJson {
             held,
             sent: _,
             always: _,
+            undone_at: _,
         } = gate;
         let details = match kind {
             GateKind::Merge if cause.is_none() => OpenGateDetailsJson {

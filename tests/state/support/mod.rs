@@ -362,6 +362,7 @@ fn gate(salt: u32) -> Gate {
         details: vec!["a.txt".into()],
         more: 0,
         conflict_of: None,
+        undone_at: None,
         guarded: None,
         cause: None,
         used: Vec::new(),

@@ -72,9 +72,9 @@ impl MergeQueue {
             }
             // Decided, the merge is tried again, below.
             let in_review = core.desk.undecided_gate(GateKind::HumanReview, &task);
-            let is_undone = core.desk.gate(GateKind::Merge, &task).is_some_and(Gate::is_of_undone_merge);
             let waits = in_review || core.desk.undecided_gate(GateKind::Merge, &task);
-            if waits && !is_undone && self.seen_apart.is_merged_by_hand(core.desk.ctx, &core.setup, &task)? {
+            let gate = core.desk.gate(GateKind::Merge, &task);
+            if waits && self.seen_apart.is_merged_by_hand(core.desk.ctx, &core.setup, (&task, gate))? {
                 may_go.push((task, AllowedGuardedFiles::Nothing));
                 continue;
             }

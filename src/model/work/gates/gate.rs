@@ -77,6 +77,9 @@ pub struct Gate {
     /// The commit of the task's branch whose merge has the conflict that is to be settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict_of: Option<Oid>,
+    /// Where its target was once the merge was undone: what is in the target and was not there came back by another way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone_at: Option<Oid>,
     /// The guarded files that whoever approves has seen here or at a gate before. The merge may change exactly these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guarded: Option<GuardedFilesDigest>,
@@ -135,6 +138,7 @@ impl Gate {
             target: None,
             details: Vec::new(),
             more: 0,
+            undone_at: None,
             guarded: None,
             conflict_of: None,
             cause: None,
@@ -152,10 +156,10 @@ impl Gate {
         Ok(Self { task_id: Some(task.clone()), ..Self::plain(Self::id_for(kind, task)?, kind, reason, now) })
     }
 
-    /// The gate of a task whose merge into this branch was undone.
-    pub fn for_undone_merge(task: &TaskId, target: Option<RefName>, now: Timestamp) -> Option<Self> {
+    /// The gate of a task whose merge into this branch, which was here then, was undone.
+    pub fn for_undone_merge(task: &TaskId, target: Option<RefName>, at: Option<Oid>, now: Timestamp) -> Option<Self> {
         let reason = taken_back(&format!("approve to merge {task} again"));
-        Some(Self { target, ..Self::of_task(GateKind::Merge, task, reason, now).ok()? })
+        Some(Self { target, undone_at: at, ..Self::of_task(GateKind::Merge, task, reason, now).ok()? })
     }
 
     /// Whether it is that of an undone merge: only a human merges it again, whatever the target has.

@@ -160,7 +160,7 @@ mod tests {
         let held = Gate::holding(&task, TaskHoldReason::Stopped, Timestamp::UNIX_EPOCH).unwrap();
         let rejected = Gate { decision: Some(GateDecision::Rejected { reason: "no".into() }), ..held.clone() };
         let approved = Gate { decision: Some(GateDecision::Approved), ..held.clone() };
-        let merge = Gate::for_undone_merge(&task, None, Timestamp::UNIX_EPOCH).unwrap();
+        let merge = Gate::for_undone_merge(&task, None, None, Timestamp::UNIX_EPOCH).unwrap();
         let asked = Gate::of_task(GateKind::Merge, &task, "ready".into(), Timestamp::UNIX_EPOCH).unwrap();
         let table = [
             (&held, Pending, Blocked, true),
