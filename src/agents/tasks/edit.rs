@@ -23,6 +23,7 @@ use axiom_model::queries::view::undecided_gates;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
 use axiom_model::state::event_envelope::EventAuthor;
+use axiom_model::work::gates::gate::{Gate, GateKind};
 use axiom_model::work::money::budget::{BudgetLimits, NewBudgetLimits};
 use axiom_model::work::tasks::task::{
     MergedTaskWork, Task, TaskChangeSet, TaskDependency, TaskFieldChange, TaskKind, TaskStatus,
@@ -238,9 +239,30 @@ pub fn edit(ctx: &mut Context, id: &TaskId, edit: TaskEditRequest) -> Result<Vec
             ..old.clone()
         };
         made = TaskFieldChange::between(old, &new);
+        if made.iter().any(|change| matches!(change, TaskFieldChange::Verify(_))) {
+            verify_counts(state, old)?;
+        }
         Ok(changed(id, made.clone()))
     })?;
     Ok(made)
+}
+
+/// Refuses other verify steps for work that is done and waits for its merge: nobody would run them before that.
+fn verify_counts(state: &State, task: &Task) -> Result<()> {
+    if task.kind != TaskKind::Task || task.status != TaskStatus::Done || task.merged.is_some() {
+        return Ok(());
+    }
+    let id = &task.id;
+    let asks = |gate: &&Gate| gate.kind == GateKind::Merge && gate.task_id.as_ref() == Some(id) && gate.decision.is_none();
+    let hint = match state.restorable.gates.values().find(asks) {
+        Some(gate) => format!(
+            "git axiom gate reject {}    blocks it: then edit it, and 'git axiom task unblock {id}' lets an agent take it up again",
+            gate.id
+        ),
+        None => format!("git axiom rollback task {id}    takes its work back: then edit it"),
+    };
+    let why = "what is changed now would not be run before it is merged";
+    Err(Error::new(Code::InvalidTransition, format!("'{id}' is done, and its verify steps have been run")).why(why).hint(hint))
 }
 
 fn changed(id: &TaskId, changes: Vec<TaskFieldChange>) -> Vec<Event> {

@@ -151,7 +151,8 @@ impl OperationFold {
             for (id, TaskBeforeAfter { before, after }) in self.touched.remove(&place).unwrap_or_default() {
                 match (before, after) {
                     (Some(mut then), Some(now)) => {
-                        if transaction.nature.operates && then.status == TaskStatus::Active {
+                        let left = then.status == TaskStatus::Active && now.status != TaskStatus::Active;
+                        if transaction.nature.operates && left {
                             // An undo makes the task pending: no agent works on it any more.
                             then.status = TaskStatus::Pending;
                         }
