@@ -14,6 +14,7 @@ use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_base::files::{FileLock, LockAttempt};
+use axiom_base::shell_word::shell_word;
 use axiom_git::{AddWorkspaceOptions, AddWorkspaceOutcome, Repository, WorkspaceBranch, WorktreeOwner, WorktreeRepair};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::RefName;
@@ -192,6 +193,20 @@ pub enum WorkspaceCondition {
     Mendable,
     /// A human has to decide on its contents; the reason.
     ForAHuman(String),
+}
+
+/// Why a workspace cannot be used whose branch is gone, with the command that makes one where the folder is on a commit.
+pub fn branch_is_gone(ctx: &Context, workspace: &Workspace) -> String {
+    let name = workspace.branch.short();
+    let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path)).ok().flatten();
+    let head = entry.and_then(|entry| ctx.repo.refs().head(&entry.worktree).ok());
+    match head.as_ref().and_then(|head| head.commit()) {
+        Some(_) => format!(
+            "the branch '{name}' is gone; 'git -C {} switch -c {name}' makes it where the workspace is now",
+            shell_word(&workspace.path)
+        ),
+        None => format!("the branch '{name}' is gone"),
+    }
 }
 
 /// Checks whether the folder of a workspace and its registration name each other. Waits for nothing.

@@ -65,6 +65,7 @@ mod verify_steps;
 mod watched;
 mod watched_again;
 mod watched_counts;
+mod watched_ends;
 mod watched_rest;
 mod what_is_told;
 mod workspaces;

@@ -69,6 +69,8 @@ pub(crate) struct IterationWatch {
     pub(crate) captured_at: Option<Instant>,
     /// When watching began, and how long it had run by then.
     pub(crate) begun: Option<(Instant, Duration)>,
+    /// For how many milliseconds its program ran, once it has ended: what it left may take a while to be stored.
+    pub(crate) ran_ms: Option<u64>,
     /// Since when its budget is known to be used up.
     pub(crate) over_since: Option<Instant>,
     /// Whether it was told that its keeper or the machine died, where its work could not be committed since.

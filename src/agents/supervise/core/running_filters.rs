@@ -14,7 +14,7 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_git::{FilteredIndex, Repository};
 use axiom_process::os::bell::WakeSender;
 
-/// How long a session that ends, or a human who ends the agent, waits for filters.
+/// How long a session that ends, or a human who ends the agent, waits for filters at least.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Filters at work in a workspace.
@@ -38,11 +38,12 @@ impl RunningFilters {
         self.since
     }
 
-    /// What they have stored; `None` while they are at work. Who ends the agent waits only a while for them.
-    pub(crate) fn said(&self, is_over: bool, workspace: &Path) -> Option<Result<Option<FilteredIndex>>> {
+    /// What they have stored; `None` while they are at work. Who ends the agent waits only a while for them, mostly until then.
+    pub(crate) fn said(&self, is_over: Option<Timestamp>, workspace: &Path) -> Option<Result<Option<FilteredIndex>>> {
+        let is_over = is_over.is_some_and(|until| self.begun.elapsed() > PATIENCE && env::now() >= until);
         match self.stored.try_recv() {
             Ok(stored) => Some(stored),
-            Err(TryRecvError::Empty) if is_over && self.begun.elapsed() > PATIENCE => {
+            Err(TryRecvError::Empty) if is_over => {
                 Some(Err(Error::new(Code::FilterFailed, "a filter had not answered when its agent was ended")
                     .why(format!("the work is in '{}' as it was left", workspace.display()))
                     .hint("git config --get-regexp '^filter'    shows the filters")))

@@ -47,8 +47,8 @@ impl HaltedTaskFate {
 /// How the work of an agent ends after an iteration, whatever its outcome says.
 #[derive(Debug, Clone)]
 pub(crate) enum WorkEnd {
-    /// Somebody wants it ended.
-    Halted(IterationHalt),
+    /// Somebody wants it ended; and why what it left could not be committed, where it could not.
+    Halted(IterationHalt, Option<String>),
     /// A human has to look at the workspace first; the reason.
     Broken(String),
     /// Its program failed while there was no space: another try would end as this one did; the reason.

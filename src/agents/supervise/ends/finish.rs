@@ -45,6 +45,9 @@ impl IterationCare {
             return Ok(true);
         };
         let Some(token) = work.stage.token().cloned() else { return Ok(true) };
+        if let (Some(exit), Some(watch)) = (exit, core.runs.watch_mut(agent)) {
+            watch.ran_ms = Some(exit.millis());
+        }
         let halted = core.runs.halt_of(agent, &token).cloned();
         let end = if halted.as_ref().is_some_and(|halted| halted.how == TaskHalt::Kill) { &AgentProgramEnd::Killed } else { end };
         let case = core.desk.ctx.state().task(&work.task)?.clone();
@@ -94,7 +97,8 @@ impl IterationCare {
         let no_space = self.room.was_out_of_space(&token, outcome).map(WorkEnd::OutOfSpace);
         // Whoever wanted it ended has the last word, but for the session itself where there is no space.
         let halted = halted.filter(|halted| no_space.is_none() || halted.then != HaltedTaskFate::GoesOn);
-        core.runs.at(agent).ends_with(&token, halted.map(WorkEnd::Halted).or(broken.map(WorkEnd::Broken)).or(no_space));
+        let halted = halted.map(|halted| WorkEnd::Halted(halted, broken.clone()));
+        core.runs.at(agent).ends_with(&token, halted.or(broken.map(WorkEnd::Broken)).or(no_space));
         core.desk.tell(SessionNotice::IterationEnded { agent: agent.clone(), task: case.id.clone(), how, left_out, ended_at });
         core.failures.passed(&mut core.desk, &case.id)?;
         core.failures.wait_for_model(&mut core.desk, &case.id, outcome)?;

@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::supervise::core::SessionCore;
 use crate::supervise::core::agent_runs::AgentRuns;
 use crate::supervise::core::desk::SessionDesk;
 use crate::supervise::core::running_filters::RunningFilters;
 use crate::supervise::iterations::lost_files::is_gone_for_good;
 use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
 use axiom_git::{CompletionClaim, FilteredIndex, LeftoverSkipReason, LeftoversRequest};
 use axiom_model::base::ids::{AgentId, Token};
 use axiom_model::base::names::Oid;
@@ -43,8 +46,11 @@ impl AgentRuns {
                 Err(error) => Some(Err(error)),
             };
         };
-        let is_over = desk.session_state() == SessionState::Ending || self.halt_of(agent, token).is_some();
-        let told = work.said(is_over, workspace)?;
+        // They have the grace time of a program.
+        let grace = SignedDuration::from_secs(i64::try_from(desk.ctx.config.agents.grace_seconds).unwrap_or(i64::MAX));
+        let halted = self.halt_of(agent, token).map(|halted| halted.since.saturating_add(grace).unwrap_or(halted.since));
+        let ends = (desk.session_state() == SessionState::Ending).then_some(Timestamp::MIN);
+        let told = work.said(halted.or(ends), workspace)?;
         self.at(agent).filters = None;
         Some(told)
     }
@@ -76,6 +82,12 @@ pub(crate) fn keep_what_is_left(
     // What a killed agent said is in no message.
     let said = work.said_before.as_ref().filter(|_| *end == AgentProgramEnd::Killed).map(|before| &before.reports);
     Some(keep_work(core.desk.ctx, (agent, task), (work.iteration, said), outcome, (&workspace, from, stored.as_ref())))
+}
+
+/// Whether the folder of a task's workspace is gone: then nothing in it can be committed, and its next iteration brings it back or asks.
+pub(super) fn is_folder_gone(ctx: &Context, task: &Task) -> bool {
+    let workspace = ctx.state().restorable.workspaces.get(&task.id);
+    workspace.is_some_and(|workspace| matches!(files::metadata(Path::new(&workspace.path)), Ok(None)))
 }
 
 fn workspace_of(ctx: &Context, task: &Task) -> Result<Workspace> {

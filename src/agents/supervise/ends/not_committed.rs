@@ -1,6 +1,6 @@
 //! An iteration whose work could not be committed: what follows, and repairs of its workspace.
 
-use super::keeping::{IterationCommit, MOST_FILES};
+use super::keeping::{IterationCommit, MOST_FILES, is_folder_gone};
 use crate::supervise::core::desk::SessionDesk;
 use crate::supervise::core::failures::{StepFailures, reason_of};
 use crate::supervise::core::task_memory::TaskMemory;
@@ -69,6 +69,9 @@ fn not_committed(
             CompletionInConflict::Stands => CommitFailureOutcome::InConflict(outcome, None),
             CompletionInConflict::IsNone { round } => CommitFailureOutcome::InConflict(open(outcome), round),
         });
+    }
+    if !unproved && is_folder_gone(desk.ctx, task) {
+        return ended(unfinished("its workspace is gone, with what was not committed".to_owned()), None);
     }
     match failures.decide(desk, SessionStep::Finish, &task.id, &error) {
         FailureResponse::EndSession => Err(error),

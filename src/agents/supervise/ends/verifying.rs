@@ -9,12 +9,13 @@ use axiom_base::error::Result;
 use axiom_model::base::ids::AgentId;
 use axiom_model::queries::task_checks::TaskCheckSubject;
 use axiom_model::state::event::Event;
-use axiom_model::work::agent::AgentWork;
+use axiom_model::work::agent::{AgentWork, Workspace};
 use axiom_model::work::gates::gate::TaskHoldReason;
 use axiom_model::work::tasks::task::TaskStatus;
 use axiom_model::work::verifying::checks::named_step::NamedVerifyStep;
 use axiom_model::work::verifying::kept_results;
 use axiom_safety::context::target::target_branch;
+use axiom_safety::folders::workspaces;
 use axiom_safety::running::steps;
 use axiom_safety::running::steps::{AfterStepFailure, StepCommits, StepContext, StepFailure, StepJob, StepRunner, untouched};
 
@@ -54,8 +55,10 @@ impl SessionCore<'_> {
         let workspace = state.restorable.workspaces.get(&work.task).cloned();
         let tip =
             workspace.as_ref().map(|workspace| self.desk.ctx.repo.refs().read_ref(&workspace.branch)).transpose()?.flatten();
-        let (Some(workspace), Some(of)) = (workspace, tip) else {
-            self.hold_back(agent, TaskHoldReason::Broken, "its workspace or its branch is gone")?;
+        let (Some(workspace), Some(of)) = (workspace.clone(), tip) else {
+            let gone = |workspace: &Workspace| workspaces::branch_is_gone(self.desk.ctx, workspace);
+            let why = workspace.as_ref().map_or_else(|| "its workspace is gone".to_owned(), gone);
+            self.hold_back(agent, TaskHoldReason::Broken, &why)?;
             return Ok(true);
         };
         let known = state.record.tasks.get(&work.task).map_or(&[][..], |record| &record.verified);

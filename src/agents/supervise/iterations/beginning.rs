@@ -47,7 +47,7 @@ impl IterationCare {
             return core.hold_back(agent, TaskHoldReason::Broken, "its workspace is gone");
         };
         let Some(from) = core.desk.ctx.repo.refs().read_ref(&workspace.branch)? else {
-            let why = format!("the branch '{}' is gone", workspace.branch.short());
+            let why = workspaces::branch_is_gone(core.desk.ctx, &workspace);
             return core.hold_back(agent, TaskHoldReason::Broken, &why);
         };
         match workspaces::condition(core.desk.ctx, &workspace)? {
@@ -154,7 +154,7 @@ impl SessionCore<'_> {
         };
         self.desk.step(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         let run = self.runs.at(agent);
-        run.end = run.take_halt(token).map(WorkEnd::Halted).or(run.end.take());
+        run.end = run.take_halt(token).map(|halted| WorkEnd::Halted(halted, None)).or(run.end.take());
         if self.end_work(agent)? { Ok(()) } else { self.agent_failed(agent, SessionStep::Start, error) }
     }
 }

@@ -156,7 +156,8 @@ impl AgentRuns {
         let (Some(watch), Ok(task)) = (self.watch(agent), ctx.state().task(&work.task)) else {
             return RunningIterationUsage::default();
         };
-        let time_ms = watch.begun.map_or(0, |(at, before)| millis(before + at.elapsed()));
+        let until_now = || watch.begun.map_or(0, |(at, before)| millis(before + at.elapsed()));
+        let time_ms = watch.ran_ms.unwrap_or_else(until_now);
         counted(ctx.state(), (work, setup.options.programs.of(task)), &watch.told.usage, time_ms)
     }
 }

@@ -80,11 +80,10 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         match (seen, status.attended) {
             (KeeperObservation::Orphaned, _) => view.state = ORPHANED,
             (KeeperObservation::Dead, true) => view.state = DEAD,
-            (_, true) => {}
-            // Nobody has seen its end yet.
-            (KeeperObservation::Ended, false) => view.state = ENDED,
+            // Nobody has seen its end yet, or what it left is being stored.
+            (KeeperObservation::Ended, attended) if !attended || view.state == "running" => view.state = ENDED,
             (seen, false) if seen.leaves(agent) => view.state = DEAD,
-            (_, false) => {}
+            (_, _) => {}
         }
         if let Some(task) = agent.work.as_ref().and_then(|work| ctx.state().restorable.tasks.get(&work.task)) {
             let used = usage::used_of(ctx, task, now);
@@ -98,7 +97,8 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         let printed = printed.ok().flatten().filter(|printed| printed.at >= work.claimed_at);
         view.last_activity = view.last_activity.max(printed.as_ref().map(|printed| printed.at));
         view.last_line = printed.and_then(|printed| printed.line);
-        if let Some(sign) = view.last_activity.filter(|_| !status.attended && view.waiting_since.is_none()) {
+        let is_over = !status.attended || seen == KeeperObservation::Ended;
+        if let Some(sign) = view.last_activity.filter(|_| is_over && view.waiting_since.is_none()) {
             view.worked_until = worked_until(ctx, agent, sign);
             view.duration = Some(whole_seconds(work.claimed_at, view.worked_until.unwrap_or(now)));
         }
@@ -134,10 +134,10 @@ fn looks(ctx: &Context, status: &StatusDocument) -> Vec<UncountedLook> {
     tasks.into_iter().flat_map(|task| usage::looks_at(ctx, task)).collect()
 }
 
-/// Until when the programs have run that the log has as running, where nobody attends to them.
+/// Until when the programs have run that the log has as running.
 fn ran_until(ctx: &Context, status: &StatusDocument, now: Timestamp) -> Option<Timestamp> {
     let runs = |agent: &&Agent| agent.work.as_ref().is_some_and(|work| matches!(work.stage, IterationStage::Running { .. }));
-    let running = ctx.state().restorable.agents.values().filter(|_| !status.attended).filter(runs);
+    let running = ctx.state().restorable.agents.values().filter(runs);
     let shown = |agent: &Agent| status.agents.iter().find(|view| view.id == agent.id.as_str());
     running.filter_map(shown).map(|view| view.worked_until.unwrap_or(now)).max()
 }
