@@ -35,7 +35,7 @@ pub struct PictureLane {
     pub from: Option<usize>,
     /// The moment at which it ends; null: it is still there.
     pub to: Option<usize>,
-    /// How many lines were changed in it, as of its newest capture.
+    /// How many lines were changed in it, when its session captured it last.
     pub changed_lines: Option<u64>,
 }
 

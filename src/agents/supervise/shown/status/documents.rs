@@ -217,13 +217,13 @@ pub struct AgentStatusJson {
     /// The same in words, where there are some.
     #[serde(skip)]
     pub budget: Option<String>,
-    /// What was recorded of it last, or when it printed something or its workspace was captured.
+    /// What was recorded of it last, or when it printed something, or changed a file that its session captured.
     pub last_activity: Option<Timestamp>,
     /// What is being done for it while its program does not run, in words.
     pub doing: Option<String>,
     /// The last line that it printed.
     pub last_line: Option<String>,
-    /// Lines that the newest capture of its workspace adds to where the branch left the target.
+    /// Lines that its workspace added to where the branch left the target, when its session captured it last.
     pub insertions: Option<u64>,
     /// Lines that it removes.
     pub deletions: Option<u64>,
