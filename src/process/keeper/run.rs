@@ -337,7 +337,7 @@ fn write_end(keeper: &Keeper, end: ProgramEnd, work: WorkOnDisk) -> Result<()> {
     said.drain(..older);
     if !end.tail.is_empty() {
         // The tail alone decides nothing, so a failure to write it is no error.
-        let _ = files::write_atomic(&dir.join(spec::TAIL), &end.tail);
+        let _ = files::write_atomic_unsynced(&dir.join(spec::TAIL), &end.tail);
     }
     let record = ExitRecord {
         v: record_files::VERSION,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::record_files::{VersionedRecord, read_record, write_json};
+use super::record_files::{VersionedRecord, read_record, sealed_line};
 use crate::os::os_string_json;
 use axiom_base::error::{Error, Result};
 use axiom_base::files;
@@ -140,12 +140,12 @@ pub struct KeeperSpec {
 }
 
 impl KeeperSpec {
-    /// Writes the specification durably to `spec.json` in its folder, which is created, and returns its path. A crash leaves
-    /// the file or none.
+    /// Writes the specification to `spec.json` in its folder, which is created, and returns its path. A crash leaves the file or none.
+    /// It is not synced: after a power failure no keeper is left that needs it, and of what it ran less is known.
     pub fn write(&self) -> Result<PathBuf> {
         files::create_dir_all(&self.dir)?;
         let path = self.dir.join(SPEC);
-        write_json(&path, self)?;
+        files::write_atomic_unsynced(&path, &sealed_line(&path, self)?)?;
         Ok(path)
     }
 
