@@ -213,7 +213,13 @@ fn a_halt_is_that_of_one_iteration() {
     let (mut runs, agent) = (AgentRuns::default(), agent());
     let [first, second] =
         ["00000000000000000000000000000001", "00000000000000000000000000000002"].map(|text| Token::new(text).unwrap());
-    let halt = IterationHalt { how: TaskHalt::Kill, then: HaltedTaskFate::Free, asked: false, since: env::now() };
+    let halt = IterationHalt {
+        how: TaskHalt::Kill,
+        then: HaltedTaskFate::Free,
+        asked: false,
+        since: env::now(),
+        begun: std::time::Instant::now(),
+    };
     runs.at(&agent).halt = Some((first.clone(), halt));
     assert!(runs.halt_of(&agent, &first).is_some() && runs.halt_of(&agent, &second).is_none());
     assert!(runs.any(AgentRun::is_to_be_asked));

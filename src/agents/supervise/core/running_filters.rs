@@ -14,8 +14,21 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_git::{FilteredIndex, Repository};
 use axiom_process::os::bell::WakeSender;
 
-/// How long a session that ends, or a human who ends the agent, waits for filters at least.
+/// How long a session that ends waits for filters.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a human waits at least who ends the agent, where its program has taken all of the grace time.
+const LEAST: Duration = Duration::from_secs(1);
+
+/// Whether somebody waits for filters to end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum FilterWait {
+    /// Nobody: they take as long as they need.
+    Nobody,
+    /// The session ends.
+    Session,
+    /// A human ends the agent: for so long still.
+    Human(Duration),
+}
 
 /// Filters at work in a workspace.
 #[derive(Debug)]
@@ -38,9 +51,13 @@ impl RunningFilters {
         self.since
     }
 
-    /// What they have stored; `None` while they are at work. Who ends the agent waits only a while for them, mostly until then.
-    pub(crate) fn said(&self, is_over: Option<Timestamp>, workspace: &Path) -> Option<Result<Option<FilteredIndex>>> {
-        let is_over = is_over.is_some_and(|until| self.begun.elapsed() > PATIENCE && env::now() >= until);
+    /// What they have stored; `None` while they are at work. Who ends the agent waits only a while for them.
+    pub(crate) fn said(&self, waits: FilterWait, workspace: &Path) -> Option<Result<Option<FilteredIndex>>> {
+        let is_over = match waits {
+            FilterWait::Nobody => false,
+            FilterWait::Session => self.begun.elapsed() > PATIENCE,
+            FilterWait::Human(left) => left.is_zero() && self.begun.elapsed() > LEAST,
+        };
         match self.stored.try_recv() {
             Ok(stored) => Some(stored),
             Err(TryRecvError::Empty) if is_over => {

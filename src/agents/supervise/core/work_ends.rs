@@ -1,5 +1,7 @@
 //! How the work of an agent is to end, and what becomes of its task.
 
+use std::time::Instant;
+
 use jiff::Timestamp;
 
 use axiom_model::work::endings::after_iteration::TaskHalt;
@@ -13,8 +15,10 @@ pub(crate) struct IterationHalt {
     pub(crate) then: HaltedTaskFate,
     /// Whether its keeper was asked to end it: a keeper that is just starting cannot be asked yet.
     pub(crate) asked: bool,
-    /// Since when.
+    /// Since when, for people.
     pub(crate) since: Timestamp,
+    /// Since when, by the clock that nobody sets.
+    pub(crate) begun: Instant,
 }
 
 /// What becomes of a task whose agent is ended, where it is not complete.

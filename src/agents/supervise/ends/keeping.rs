@@ -1,13 +1,12 @@
 //! What an iteration left is committed, and so made durable; what its filters store comes first.
 
 use std::path::Path;
-
-use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
 
 use crate::supervise::core::SessionCore;
 use crate::supervise::core::agent_runs::AgentRuns;
 use crate::supervise::core::desk::SessionDesk;
-use crate::supervise::core::running_filters::RunningFilters;
+use crate::supervise::core::running_filters::{FilterWait, RunningFilters};
 use crate::supervise::iterations::lost_files::is_gone_for_good;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
@@ -46,11 +45,14 @@ impl AgentRuns {
                 Err(error) => Some(Err(error)),
             };
         };
-        // They have the grace time of a program.
-        let grace = SignedDuration::from_secs(i64::try_from(desk.ctx.config.agents.grace_seconds).unwrap_or(i64::MAX));
-        let halted = self.halt_of(agent, token).map(|halted| halted.since.saturating_add(grace).unwrap_or(halted.since));
-        let ends = (desk.session_state() == SessionState::Ending).then_some(Timestamp::MIN);
-        let told = work.said(halted.or(ends), workspace)?;
+        // They have the grace time of a program, with the program.
+        let grace = Duration::from_secs(desk.ctx.config.agents.grace_seconds);
+        let waits = match self.halt_of(agent, token) {
+            Some(halted) => FilterWait::Human(grace.saturating_sub(halted.begun.elapsed())),
+            None if desk.session_state() == SessionState::Ending => FilterWait::Session,
+            None => FilterWait::Nobody,
+        };
+        let told = work.said(waits, workspace)?;
         self.at(agent).filters = None;
         Some(told)
     }

@@ -55,7 +55,7 @@ impl SessionCore<'_> {
         let workspace = state.restorable.workspaces.get(&work.task).cloned();
         let tip =
             workspace.as_ref().map(|workspace| self.desk.ctx.repo.refs().read_ref(&workspace.branch)).transpose()?.flatten();
-        let (Some(workspace), Some(of)) = (workspace.clone(), tip) else {
+        let (Some(workspace), Some(of)) = (workspace.as_ref(), tip) else {
             let gone = |workspace: &Workspace| workspaces::branch_is_gone(self.desk.ctx, workspace);
             let why = workspace.as_ref().map_or_else(|| "its workspace is gone".to_owned(), gone);
             self.hold_back(agent, TaskHoldReason::Broken, &why)?;
@@ -81,7 +81,7 @@ impl SessionCore<'_> {
             work: difference,
         };
         let steps = steps::commands(self.desk.ctx, now, Path::new(&workspace.path), about)?;
-        let found = if is_persona { Some(untouched::look(self.desk.ctx, &workspace)?) } else { None };
+        let found = if is_persona { Some(untouched::look(self.desk.ctx, workspace)?) } else { None };
         let job = StepJob::new(self.desk.ctx, StepRunner::Session, AfterStepFailure::Stop, steps);
         let running = steps::start(job, self.bell.rope().ok());
         self.desk.tell(SessionNotice::Verifying { agent: agent.clone(), task: work.task.clone(), steps: called });

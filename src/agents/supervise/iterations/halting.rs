@@ -1,5 +1,7 @@
 //! Ending agents: their keepers are asked to end their programs.
 
+use std::time::Instant;
+
 use crate::supervise::core::SessionCore;
 use crate::supervise::core::agent_runs::AgentRuns;
 use crate::supervise::core::desk::SessionDesk;
@@ -79,10 +81,10 @@ impl AgentRuns {
         // First: who gets an error as the answer has not asked for anything.
         let state = keeper_state(&desk.ctx.layout().agents().run(agent, token))?;
         let before = self.halt_of(agent, token);
-        let since = before.map_or_else(env::now, |before| before.since);
+        let (since, begun) = before.map_or_else(|| (env::now(), Instant::now()), |before| (before.since, before.begun));
         let how = if before.is_some_and(|before| before.how == TaskHalt::Kill) { TaskHalt::Kill } else { halt };
         let then = then.or(before.map(|before| before.then.clone()));
-        self.at(agent).halt = Some((token.clone(), IterationHalt { how, then, asked: false, since }));
+        self.at(agent).halt = Some((token.clone(), IterationHalt { how, then, asked: false, since, begun }));
         if let KeeperState::Alive(record) = state {
             self.ask_to_end(desk, agent, &record);
         }

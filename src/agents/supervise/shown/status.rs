@@ -139,5 +139,7 @@ fn ran_until(ctx: &Context, status: &StatusDocument, now: Timestamp) -> Option<T
     let runs = |agent: &&Agent| agent.work.as_ref().is_some_and(|work| matches!(work.stage, IterationStage::Running { .. }));
     let running = ctx.state().restorable.agents.values().filter(runs);
     let shown = |agent: &Agent| status.agents.iter().find(|view| view.id == agent.id.as_str());
-    running.filter_map(shown).map(|view| view.worked_until.unwrap_or(now)).max()
+    // Who waits for a human has a program that runs, as long as somebody attends to it.
+    let until = |view: &AgentStatusJson| view.worked_until.filter(|_| !status.attended || view.state == ENDED).unwrap_or(now);
+    running.filter_map(shown).map(until).max()
 }
