@@ -13,9 +13,11 @@ mod plan;
 pub mod preview;
 mod replay;
 pub mod taken_stash;
+mod undone_merge;
 
-pub use guarded::{naming, showing, undone_showing};
+pub use guarded::{naming, showing};
 pub use plan::{LEFT_MARKERS, guarded_by};
+pub use undone_merge::undone_showing;
 
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};

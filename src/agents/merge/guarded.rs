@@ -1,12 +1,11 @@
 //! Which guarded files a merge would change. The rule is `model::work::guarded`; here it gets the changes and the attributes.
 
 use super::guarded_links::add_destinations;
-use super::plan::guarded_by;
 use axiom_base::error::{Code, Result};
 use axiom_base::files;
 use axiom_git::{FileId, TreeChange};
 use axiom_model::base::names::{Oid, RepoPath};
-use axiom_model::work::gates::gate::{Gate, changes_guarded, taken_back};
+use axiom_model::work::gates::gate::Gate;
 use axiom_model::work::guarded::attributes::{DriverAttributeMacros, name_drivers};
 use axiom_model::work::guarded::{GuardReason, GuardedFile, GuardedFiles, GuardedNames, GuardedPathKind, is_attributes_file};
 use axiom_safety::context::handle::Context;
@@ -47,16 +46,6 @@ pub fn showing(gate: Gate, files: &GuardedFiles) -> Gate {
 pub fn naming(gate: Gate, paths: &[RepoPath]) -> Gate {
     let details: Vec<String> = paths.iter().take(SHOWN).map(ToString::to_string).collect();
     Gate { more: paths.len() - details.len(), details, ..gate }
-}
-
-/// The gate at which a merge waits that was undone, as it shows the guarded files that the merge changes, so that one approval is enough;
-/// `None` where it need not: there are none, or it shows some.
-pub fn undone_showing(ctx: &Context, gate: &Gate) -> Result<Option<Gate>> {
-    let waits = gate.is_of_undone_merge() && gate.decision.is_none() && gate.guarded.is_none();
-    let Some(task) = gate.task_id.as_ref().filter(|_| waits) else { return Ok(None) };
-    let Some(files) = guarded_by(ctx, task)? else { return Ok(None) };
-    let reason = taken_back(&changes_guarded(task, &files.reasons()));
-    Ok(Some(showing(Gate { reason, ..gate.clone() }, &files)))
 }
 
 fn what(change: &TreeChange) -> GuardedPathKind {

@@ -245,7 +245,7 @@ impl<'a> Supervisor<'a> {
         self.core.runs.clear_ended();
         self.core.leaving.clear(&mut self.core.desk);
         let merge_look = self.merges.merge_check.as_ref().is_some_and(RunningMergeCheck::is_look);
-        self.iterations.clock.keep_time(merge_look || self.core.runs.programs_run(self.core.desk.ctx));
+        self.iterations.clock.keep_time(self.core.desk.ctx, &self.core.runs, merge_look);
         let mut busy = match self.look_at_space()? {
             SpaceCheckOutcome::GiveUp => return Ok(Some(SessionOutcome::Quit)),
             SpaceCheckOutcome::Did => true,

@@ -51,7 +51,7 @@ impl Supervisor<'_> {
         let idle: Vec<_> = idle.map(|agent| agent.id.clone()).collect();
         for agent in idle {
             if !self.core.runs.running_agents(self.core.desk.ctx).contains(&agent) {
-                self.core.halt(&agent, TaskHalt::Stop, HaltedTaskFate::Free)?;
+                self.core.halt(&agent, TaskHalt::Stop, HaltedTaskFate::Free, None)?;
             }
         }
         let left = self.core.runs.running_agents(self.core.desk.ctx);

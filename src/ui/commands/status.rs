@@ -46,11 +46,11 @@ const MOST_STUCK: usize = 5;
 #[command(after_help = "\
 Says whether a supervisor runs, what each agent does, how many tasks are in which status, what
 waits for you, and whether something has to be recovered. PARTS, PHASE and PROGRESS are what the
-agent reports, TIME is since its task was claimed (until it began to wait for you, or its program
-ended and its work is stored or no session runs; of a dead one, with +, the least that it
-worked), HEARD is when something was last heard of it. 'Now' has the lines that were added and
-removed in its workspace when its session captured it last, and its last line. Takes no lock and
-changes nothing.
+agent reports, TIME is since its task was claimed (until it began to wait for you, or its
+program ended and its work is stored or no session runs; of a dead one, with +, the least that
+it worked), HEARD is when something was last heard of it. 'Now' has the lines that were added
+and removed in its workspace when its session captured it last, and its last line. Takes no lock
+and changes nothing.
 
 --watch needs a terminal to draw on; with --json it needs none, and prints one document for each
 change, a line each.")]

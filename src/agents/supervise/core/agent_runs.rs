@@ -126,15 +126,6 @@ impl AgentRuns {
 }
 
 impl AgentRuns {
-    /// Whether the program of an iteration runs, or that of a persona that looks at the work: not where only commands verify it.
-    pub(crate) fn programs_run(&self, ctx: &Context) -> bool {
-        self.any(|run| run.verifying.as_ref().is_some_and(TaskVerificationRun::is_look))
-            || ctx.state().busy_agents().filter(|agent| agent.token().is_some()).any(|agent| {
-                // Its program has ended, and what it left is being stored.
-                self.watch(&agent.id).is_none_or(|watch| watch.ran_ms.is_none())
-            })
-    }
-
     /// The agents with a running iteration or verification.
     pub(crate) fn running_agents(&self, ctx: &Context) -> Vec<AgentId> {
         let running = |agent: &&axiom_model::work::agent::Agent| {

@@ -48,6 +48,23 @@ impl IterationWatch {
     }
 }
 
+/// How long the program of an iteration runs.
+#[derive(Debug, Default)]
+pub(crate) struct IterationTime {
+    /// When watching began, and how long it had run by then.
+    pub(crate) begun: Option<(Instant, Duration)>,
+    /// For how many milliseconds it ran, once it has ended: what it left may take a while to be stored.
+    pub(crate) ran_ms: Option<u64>,
+}
+
+impl IterationTime {
+    /// The time until now or its end, in milliseconds.
+    pub(crate) fn millis(&self) -> u64 {
+        let until_now = || self.begun.map_or(Duration::ZERO, |(at, before)| before + at.elapsed());
+        self.ran_ms.unwrap_or_else(|| u64::try_from(until_now().as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
 /// A running iteration.
 #[derive(Debug, Default)]
 pub(crate) struct IterationWatch {
@@ -67,10 +84,8 @@ pub(crate) struct IterationWatch {
     pub(crate) last_sign: Option<Timestamp>,
     /// When its workspace was last captured, or watching began.
     pub(crate) captured_at: Option<Instant>,
-    /// When watching began, and how long it had run by then.
-    pub(crate) begun: Option<(Instant, Duration)>,
-    /// For how many milliseconds its program ran, once it has ended: what it left may take a while to be stored.
-    pub(crate) ran_ms: Option<u64>,
+    /// How long its program runs.
+    pub(crate) time: IterationTime,
     /// Since when its budget is known to be used up.
     pub(crate) over_since: Option<Instant>,
     /// Whether it was told that its keeper or the machine died, where its work could not be committed since.

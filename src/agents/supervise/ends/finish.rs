@@ -46,7 +46,7 @@ impl IterationCare {
         };
         let Some(token) = work.stage.token().cloned() else { return Ok(true) };
         if let (Some(exit), Some(watch)) = (exit, core.runs.watch_mut(agent)) {
-            watch.ran_ms = Some(exit.millis());
+            watch.time.ran_ms = Some(exit.millis());
         }
         let halted = core.runs.halt_of(agent, &token).cloned();
         let end = if halted.as_ref().is_some_and(|halted| halted.how == TaskHalt::Kill) { &AgentProgramEnd::Killed } else { end };

@@ -35,7 +35,7 @@ impl IterationCare {
         }
         if let Some(watch) = core.runs.watch_mut(agent) {
             let slept = || env::now().duration_since(record.started_at).unsigned_abs();
-            watch.begun.get_or_insert_with(|| (Instant::now(), slept()));
+            watch.time.begun.get_or_insert_with(|| (Instant::now(), slept()));
         }
         let mut reached = limits_reached(core.desk.ctx, &work.task, core.runs.usage_of(core.desk.ctx, &core.setup, agent, work));
         let of_session = self.clock.session_reached(core.desk.ctx, &core.setup, &core.runs);
@@ -64,7 +64,7 @@ impl IterationCare {
         if !of_session.is_empty() {
             open_session_gate(&mut core.desk, of_session)?;
         }
-        core.halt(agent, TaskHalt::Stop, HaltedTaskFate::Free)?;
+        core.halt(agent, TaskHalt::Stop, HaltedTaskFate::Free, None)?;
         Ok(true)
     }
 }

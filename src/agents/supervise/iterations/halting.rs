@@ -23,7 +23,7 @@ impl SessionCore<'_> {
         self.runs.stop_programs(&mut self.desk, then);
         for agent in self.runs.running_agents(self.desk.ctx) {
             if self.desk.work_of(&agent).is_some_and(|work| work.stage.token().is_none()) {
-                self.halt(&agent, TaskHalt::Stop, then.clone())?;
+                self.halt(&agent, TaskHalt::Stop, then.clone(), None)?;
             }
         }
         Ok(())
@@ -36,7 +36,7 @@ impl SessionCore<'_> {
         }
         match work.stage.token() {
             Some(token) => self.runs.end_program(&mut self.desk, agent, token, halt, then),
-            None => self.halt(agent, halt, then),
+            None => self.halt(agent, halt, then, None),
         }
     }
 

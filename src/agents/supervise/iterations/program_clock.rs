@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::budget_gates::{budget_gate, is_over_budget, open_session_gate};
 use crate::supervise::core::SessionCore;
 use crate::supervise::core::agent_runs::AgentRuns;
+use crate::supervise::core::task_verification::TaskVerificationRun;
 use crate::supervise::setup::SessionSetup;
 use crate::supervise::shown::keeper_now::worked_until;
 use crate::tasks::usage::counted;
@@ -53,9 +54,14 @@ impl ProgramClock {
 }
 
 impl ProgramClock {
-    /// Keeps the time of the session, in which programs of agents run now or not.
-    pub(crate) fn keep_time(&mut self, runs: bool) {
-        self.tick(runs);
+    /// Keeps the time of the session: whether the program of an iteration runs, or that of a persona that looks at the work, or at a merge.
+    /// Commands that verify do not count.
+    pub(crate) fn keep_time(&mut self, ctx: &Context, runs: &AgentRuns, looks_at_merge: bool) {
+        // One whose program has ended is still there while what it left is being stored.
+        let has_ended = |agent: &Agent| runs.watch(&agent.id).is_some_and(|watch| watch.time.ran_ms.is_some());
+        let iterations = || ctx.state().busy_agents().any(|agent| agent.token().is_some() && !has_ended(agent));
+        let looks = || runs.any(|run| run.verifying.as_ref().is_some_and(TaskVerificationRun::is_look));
+        self.tick(looks_at_merge || looks() || iterations());
     }
 
     /// The limits of the session that are reached, with all that runs.
@@ -156,9 +162,7 @@ impl AgentRuns {
         let (Some(watch), Ok(task)) = (self.watch(agent), ctx.state().task(&work.task)) else {
             return RunningIterationUsage::default();
         };
-        let until_now = || watch.begun.map_or(0, |(at, before)| millis(before + at.elapsed()));
-        let time_ms = watch.ran_ms.unwrap_or_else(until_now);
-        counted(ctx.state(), (work, setup.options.programs.of(task)), &watch.told.usage, time_ms)
+        counted(ctx.state(), (work, setup.options.programs.of(task)), &watch.told.usage, watch.time.millis())
     }
 }
 

@@ -47,12 +47,8 @@ impl ReleaseCounts {
 impl SessionCore<'_> {
     /// Releases the task of an agent that runs no program, because the agent is to be ended. The outcome of its last
     /// iteration decides the status of the task; a pending task is held where that is wanted.
-    pub(crate) fn halt(&mut self, agent: &AgentId, halt: TaskHalt, then: HaltedTaskFate) -> Result<()> {
-        self.halt_leaving(agent, halt, then, None)
-    }
-
-    /// The same, of an agent that left what could not be committed: why, where it did.
-    fn halt_leaving(&mut self, agent: &AgentId, halt: TaskHalt, then: HaltedTaskFate, not_kept: Option<String>) -> Result<()> {
+    /// `not_kept` says why what it left could not be committed, where it could not.
+    pub(crate) fn halt(&mut self, agent: &AgentId, halt: TaskHalt, then: HaltedTaskFate, not_kept: Option<String>) -> Result<()> {
         let Some(work) = self.desk.work_of(agent).cloned() else { return Ok(()) };
         let last = match &work.stage {
             IterationStage::Between { last } => last.as_ref(),
@@ -216,7 +212,7 @@ impl SessionCore<'_> {
     pub(crate) fn end_work(&mut self, agent: &AgentId) -> Result<bool> {
         match self.runs.get(agent).and_then(|run| run.end.clone()) {
             None => return Ok(false),
-            Some(WorkEnd::Halted(halted, left)) => self.halt_leaving(agent, halted.how, halted.then, left)?,
+            Some(WorkEnd::Halted(halted, left)) => self.halt(agent, halted.how, halted.then, left)?,
             Some(WorkEnd::Broken(why)) => self.hold_back(agent, TaskHoldReason::Broken, &why)?,
             Some(WorkEnd::OutOfSpace(why)) => self.release(agent, TaskStatus::Blocked, &why)?,
         }

@@ -1,6 +1,6 @@
 //! How events change the session, the mode, and gates.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::{Result, refuse, spending};
 use crate::base::ids::{GateId, TaskId};
@@ -37,15 +37,9 @@ pub(super) fn end_program(state: &mut State, (report, never_seen): (&IterationRe
     let ended = report.ended_at.map_or(at, |ended| ended.min(at));
     let others_run = programs_run(state);
     match never_seen {
-        true => state.record.session_time.ran(began(ended, report.duration_ms), ended),
+        true => state.record.session_time.ran_for(report.duration_ms, ended),
         false => state.record.session_time.ended(ended, others_run),
     }
-}
-
-/// When a program began that ran for so long.
-pub(super) fn began(ended: Timestamp, duration_ms: u64) -> Timestamp {
-    let ran = SignedDuration::from_millis(i64::try_from(duration_ms).unwrap_or(i64::MAX));
-    ended.checked_sub(ran).unwrap_or(Timestamp::MIN)
 }
 
 fn programs_run(state: &State) -> bool {

@@ -6,7 +6,6 @@ use crate::base::ids::{AgentId, TaskId};
 use crate::journal::journaled::OperationKind;
 use crate::planning::plan::{PLANNER, PLANNER_AGENT};
 use crate::planning::step::PlannerRun;
-use crate::state::apply::session::began;
 use crate::state::current_state::State;
 use crate::work::gates::gate::{Gate, GateDecision};
 use crate::work::iteration::IterationReport;
@@ -48,7 +47,7 @@ pub(super) fn paid_for_look(
     let agent = record.last_agent.as_ref().map_or("", AgentId::as_str);
     state.record.session_spent.looked(used, duration_ms, most);
     let ended = used.ended_at.map_or(at, |ended| ended.min(at));
-    state.record.session_time.ran(began(ended, duration_ms), ended);
+    state.record.session_time.ran_for(duration_ms, ended);
     state.record.ledger.looked(UsageOwner { agent, persona, program: &used.program, at }, used, duration_ms);
 }
 

@@ -1,6 +1,6 @@
 //! How long agents' programs have run in a session, those of personas too. Time in which several run counts once. Pure.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// How many spans are kept apart; older ones are a sum.
@@ -63,6 +63,12 @@ impl SessionRunTime {
             self.ran_ms = self.ran_ms.saturating_add(length(oldest));
             self.summed_until = Some(oldest.1);
         }
+    }
+
+    /// The same of one that ran for so many milliseconds.
+    pub fn ran_for(&mut self, ms: u64, ended: Timestamp) {
+        let ran = SignedDuration::from_millis(i64::try_from(ms).unwrap_or(i64::MAX));
+        self.ran(ended.checked_sub(ran).unwrap_or(Timestamp::MIN), ended);
     }
 
     /// The time until now, in milliseconds.
