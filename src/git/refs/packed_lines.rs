@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use gix::refs::packed::Buffer;
 
+use crate::base::formats::RefFormat;
 use crate::repo::handles::PackedRefsFile;
 
 /// A file of at least so many bytes is mapped, as gix does.
@@ -34,6 +35,9 @@ pub(crate) struct UnparsedRefLine;
 impl PackedRefsFile<'_> {
     /// The current packed refs; `None` where git has to read them.
     pub(crate) fn lines(&self) -> Option<PackedRefs> {
+        if self.repo.ref_format() != RefFormat::Files {
+            return None;
+        }
         let digits = 2 * self.repo.hash().bytes();
         // Without opening the repository: that costs a quarter of a short verb.
         let text = match Buffer::open(self.repo.common_dir().join("packed-refs"), MAPPED_FROM, self.repo.hash().gix()) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use git_axiom::base::error::Code;
 use serde_json::json;
 
-use crate::session_support::World;
+use crate::session_support::{World, wait_until};
 
 const TASKS: &str = ".claude/settings.json";
 
@@ -275,11 +275,15 @@ fn the_gate_of_an_undone_merge_shows_the_guarded_files() {
     world.env.ok(&["gate", "approve", "merge-t"]);
     world.autopilot(&[]).code(0);
     assert!(world.env.repo().join("t.txt").exists());
-    // A session shows them by itself.
-    undo();
-    world.autopilot(&[]).code(1);
-    assert_eq!(shown(&world).remove("t").unwrap().0, [TASKS]);
-    world.env.ok(&["gate", "approve", "merge-t"]);
-    world.autopilot(&[]).code(0);
+    // A session shows them by itself, each time.
+    let live = world.start_staying("1");
+    for _ in 0..2 {
+        undo();
+        wait_until("the gate shows them", || shown(&world).get("t").is_some_and(|(files, _)| files == &[TASKS]));
+        world.env.ok(&["gate", "approve", "merge-t"]);
+        wait_until("merged", || world.find_task("t")["merged"]["commit"].is_string());
+    }
+    world.env.ok(&["quit", "--yes", "--wait"]);
+    live.wait();
     world.all_is_well();
 }
