@@ -79,13 +79,13 @@ impl<'a> IndexTreeBuilder<'a> {
     }
 
     fn tree(&self, span: &FolderSpan, cached: Option<&Tree>) -> Result<BuiltTree> {
-        // git wrote it from these very entries, and found their blobs then, which the index keeps since.
-        let written = cached
-            .filter(|known| known.num_entries.is_some_and(|count| count as usize == span.entries.len()) && self.has(&known.id));
-        if let Some(known) = written.filter(|_| span.edits.is_empty()) {
+        if span.edits.is_empty()
+            && let Some(known) = cached
+            && known.num_entries.is_some_and(|count| count as usize == span.entries.len())
+            && self.has(&known.id)
+        {
             return Ok(if span.entries.is_empty() { BuiltTree::Empty } else { BuiltTree::Tree(known.id) });
         }
-        let were_found = written.is_some();
         let mut content = Vec::new();
         let mut rest = span.clone();
         let cached: HashMap<&[u8], &Tree> =
@@ -97,7 +97,7 @@ impl<'a> IndexTreeBuilder<'a> {
                     // A file that the index does not have was stored, or found to be stored, a moment ago.
                     let is_new = rest.entries.is_empty() || self.index.path(rest.entries.start) != first;
                     let found = match self.take_file(&mut rest, first) {
-                        Some((mode, id)) if is_new || were_found || self.has(&id) => Some((mode, id)),
+                        Some((mode, id)) if is_new || self.has(&id) => Some((mode, id)),
                         Some(_) => return Ok(BuiltTree::Odd),
                         None => None,
                     };
